@@ -1,10 +1,12 @@
 """Prediction: changes lost against the other policies at equal visits, and the cost of planning a million pages.
 
 Real traces are read from ../shared/data/traces; without them only generated pages and the cost are measured.
-`BENCH_PREDICT_QUICK=1` compares at the 2015 rule's own budget only.
+`BENCH_PREDICT_QUICK=1` compares at the 2015 rule's own budget only. `BENCH_PREDICT_ORDER=1` (2, 3 …) gives the pages of
+real traces in another order, which changes nothing but chance: how far the figures move tells what they are worth.
 """
 
 import os
+import random
 import re
 import subprocess
 import sys
@@ -45,7 +47,18 @@ def history_of(name: str) -> Trace:
     if name in INDEPENDENT:
         return traces.generate(name, pages=200, days=365, seed=1)
     files = sorted(TRACES.glob("*.csv.gz" if name == "all" else name))
-    return traces.join([traces.read(path) for path in files]).with_at_least(2)
+    history = traces.join([traces.read(path) for path in files]).with_at_least(2)
+    order = int(os.environ.get("BENCH_PREDICT_ORDER", "0"))
+    if not order:
+        return history
+    places = list(range(len(history)))
+    random.Random(order).shuffle(places)
+    return Trace(
+        tuple(history.sites[place] for place in places),
+        tuple(history.pages[place] for place in places),
+        tuple(history.changes[place] for place in places),
+        history.hours,
+    )
 
 
 def against(job: tuple[str, tuple[str, ...], str, float]) -> Row:

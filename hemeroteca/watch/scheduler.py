@@ -14,7 +14,7 @@ The engine holds a `SafeScheduler`: watching that fails cannot end the crawl.
 import heapq
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -166,12 +166,12 @@ class Scheduler:
         if visit.role == UrlRole.SITEMAP:
             return
         self.state.requisites.needed(sub, visit)
-        if page is None and visit.before_ms:
-            page = self._take_up(sub, site, visit)
-        if page is None:
-            self._welcome(sub, site, visit)
-        else:
+        if page is not None:
             self._seen_again(sub, site, page, visit, ended.why if ended is not None else "{}")
+        elif visit.before_ms:
+            self._seen_again(sub, site, self._take_up(sub, site, visit), visit, FIRST)
+        else:
+            self._welcome(sub, site, visit)
 
     def watches(self, key: int) -> bool:
         """Whether a page is under watch already: what it was at its last visit is known."""
@@ -212,7 +212,7 @@ class Scheduler:
         """A page somebody else captured before (a crawl, an import, a subscription that ended): watching begins with
         what it was then, so that this visit shows whether it changed since."""
         before_ms = min(visit.before_ms, visit.at_ms)
-        self.state.writes.new_page(visit, sub.id, site, before_ms, 0, {"code": "archive"})
+        self.state.writes.new_page(visit, sub.id, site, before_ms, 0, {"code": "first"})
         return self._begin_page(sub, site, visit, before_ms)
 
     def _begin_page(self, sub: ActiveSubscription, site: str, visit: AnsweredVisit, last_ms: int) -> ActivePage:
@@ -336,11 +336,11 @@ class ActiveSubscriptions:
         learned = self._state.plan.take_over()
         rows = {row.pk: row for row in Subscription.objects.select_related("collection", "crawl").filter(active=True)}
         kept = set(Subscription.objects.values_list("pk", flat=True))
-        gone = [n for n, sub in self._state.subs.items() if n not in rows or _key(rows[n]) != sub.key]
-        for number in gone:
-            self._let_go(number, forget=number not in kept)
-        if learned or gone:  # pages learned of the archive, or left to others
-            for sub in list(self._state.subs.values()):
+        heirs: set[int] = set()
+        for number in [n for n, sub in self._state.subs.items() if n not in rows or _key(rows[n]) != sub.key]:
+            heirs |= self._let_go(number, forget=number not in kept)
+        for sub in list(self._state.subs.values()):
+            if learned or sub.id in heirs:  # pages learned of the archive, or left to it
                 with self.alone(sub.id):
                     self._load_pages(sub)
         for number in self.faults.keys() - rows.keys():
@@ -479,11 +479,15 @@ class ActiveSubscriptions:
         self._state.requisites.load(sub)
         self._state.runs.load(sub.id)
 
-    def _let_go(self, number: int, forget: bool) -> None:
-        """Stop watching a subscription's pages; unless it was removed, what was learned waits for its return."""
+    def _let_go(self, number: int, forget: bool) -> set[int]:
+        """Stop watching a subscription's pages; unless it was removed, what was learned waits for its return. Gives the
+        subscriptions that its pages were left to."""
         self._state.remove_subscription(number)
         gone = [key for key, page in self._state.pages.items() if page.sub == number]
-        left = {key for start in range(0, len(gone), 500) for key in _watched(gone[start : start + 500])}
+        left: dict[int, int] = {}
+        for start in range(0, len(gone), 500):
+            kept = WatchedPage.objects.filter(key__in=gone[start : start + 500])
+            left |= dict(kept.values_list("key", "subscription"))
         self._state.plan.let_go([key for key in gone if key not in left], forget)
         self._state.plan.let_go([key for key in gone if key in left], forget=False)
         if forget:
@@ -496,6 +500,7 @@ class ActiveSubscriptions:
             self._state.announcements.forget(key)
             self._state.polled.discard(key)
             del self._state.pages[key]
+        return set(left.values()) - {number}
 
 
 class SafeScheduler:
@@ -609,11 +614,6 @@ class SafeScheduler:
         if reason != self._logged:  # once per reason, however often it is tried
             log.error("%s", self.trouble, exc_info=error)
             self._logged = reason
-
-
-def _watched(keys: Collection[int]) -> Iterable[int]:
-    """Those of these pages that are somebody's still."""
-    return WatchedPage.objects.filter(key__in=keys).values_list("key", flat=True)
 
 
 def _key(row: Subscription) -> tuple[object, ...]:

@@ -269,6 +269,8 @@ def edit(actor: Actor, number: int, changes: Mapping[str, Any]) -> Subscription:
             setattr(subscription, name, value)
         subscription.save()
         frontier.keep_crawl(subscription.crawl_id, seeds, options, running=order.active)
+        if not order.active:
+            _leave_pages(subscription)
         changed()
     if actor is not SYSTEM:
         audit.note(actor, "subscription changed", subscription.url, ", ".join(sorted(changes)))

@@ -149,7 +149,9 @@ def test_an_imported_capture_is_where_watching_begins(site, monkeypatch, tmp_pat
     watch()
     days = Later(site, after=3)
     days.run(monkeypatch)
-    assert seen() == [(round((days.now - START) / 86_400, 1), True)]
+    (row,) = Observation.objects.all()
+    assert row.important
+    assert row.interval_ms / DAY_MS == pytest.approx((days.start - START) / 86_400, abs=0.05)
     assert [change.since_ms for change in Change.objects.all()] == [START * 1000]
     assert [row.version for row in queries.captures_of(HOME)] == [True, True]
 
@@ -191,7 +193,7 @@ def test_a_refusal_in_between_is_not_what_a_page_is_compared_with(site, monkeypa
 
 
 def test_a_second_subscription_hears_of_what_it_finds_and_keeps_the_page_when_the_first_ends(site, monkeypatch):
-    whole = watch(scope="host", mode="fixed 24")
+    whole = watch(scope="host")  # would visit it again in ten days
     Later(site, after=0).run(monkeypatch)
     site.say(NEW)
     page = watch(mode="fixed 24", threshold=0.9)  # cares only for pages that become quite another
@@ -199,7 +201,7 @@ def test_a_second_subscription_hears_of_what_it_finds_and_keeps_the_page_when_th
     told = dict(Change.objects.values_list("subscription", "total"))
     assert set(told) == {whole.pk, page.pk}
     assert seen() == [(0.0, False), (1.5, True)]
-    services.pause(SYSTEM, whole.pk)
+    services.edit(SYSTEM, whole.pk, {"active": False})
     site.say(OLD)
     Later(site, after=3).run(monkeypatch)
     assert seen()[-1] == (1.5, True)
@@ -207,15 +209,17 @@ def test_a_second_subscription_hears_of_what_it_finds_and_keeps_the_page_when_th
 
 
 def test_pages_of_a_removed_subscription_that_another_covers_are_visited_for_that_one_at_once(site, monkeypatch):
-    whole = watch(scope="host", mode="fixed 24")
+    whole = watch(scope="host")
+    Later(site, after=0).run(monkeypatch)
     page = watch(mode="fixed 24")
 
     def meanwhile(days: Days) -> None:
-        if WatchedPage.objects.filter(subscription=whole.pk).exists():
+        if Subscription.objects.filter(pk=whole.pk).exists():
+            assert WatchedPage.objects.get().subscription_id == whole.pk
             services.remove(SYSTEM, whole.pk)
             site.say(NEW)
 
-    days = Later(site, after=0, days=2, step_hours=6)
+    days = Later(site, after=0.1, days=2, step_hours=6)
     days.meanwhile = meanwhile
     days.run(monkeypatch)
     assert list(WatchedPage.objects.values_list("url", "subscription")) == [(HOME, page.pk)]
