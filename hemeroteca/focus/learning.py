@@ -87,8 +87,7 @@ class LinkModel:
 
     def chance(self, features: Features) -> float:
         """How likely such a link leads to a target, by its words alone."""
-        weights = self._weights
-        return 1.0 / (1.0 + exp(-max(-30.0, min(30.0, _BIAS + sum([weights[one] for one in features.words])))))
+        return _logistic(_BIAS + sum(map(self._weights.__getitem__, features.words)))
 
     def worth(self, features: Features, before: float) -> float:
         """What following such a link is worth: what was thought `before`, moved by the rates of its groups."""
@@ -189,7 +188,7 @@ class LinkModel:
 
     def _step(self, words: set[int], label: float) -> None:
         weights, squares = self._weights, self._squares
-        error = 1.0 / (1.0 + exp(-max(-30.0, min(30.0, _BIAS + sum([weights[one] for one in words]))))) - label
+        error = _logistic(_BIAS + sum(map(weights.__getitem__, words))) - label
         for one in words:
             squares[one] += error * error
             weights[one] -= RATE * error / squares[one] ** 0.5
@@ -200,20 +199,23 @@ def features(url: str, host: str, anchor: str, context: str, parent_url: str, pa
     found = _PARTS.search(url)
     path, query = (found[2], found[3]) if found else ("", "")
     shape = shape_of(path, query)
-    parent_host, parent_shape, of_page = _page_features(parent_url, int(page * 5))
+    parent_host, of_page, page_number = _page_features(parent_url, int(page * 5), int(page * 4))
     kin, own, of_host = _host_features(host)
     file = path[path.rfind("/") + 1 :]
     ending = file[file.rfind(".") :][:7] if "." in file else ""
     shape_name = shape.encode("utf-8", "replace")
-    hashed = [*of_page, *of_host, _SAME_HOST if host == parent_host else _OTHER_HOST]
-    hashed += [crc32(b"s" + shape_name) & _MASK, crc32(b"e" + ending.encode("utf-8", "replace")) & _MASK]
-    texts = fold_words(anchor[:MAX_TEXT], context[:MAX_TEXT], f"{path} {query}"[:MAX_TEXT])
-    for numbers, words in zip(_WORDS, texts, strict=True):
-        hashed += [numbers[word] for word in words[:MAX_WORDS] or _NO_WORDS]
-    under = crc32(f"{parent_shape}>{shape} {int(page * 4)}".encode("utf-8", "replace"))
+    hashed = {*of_page, *of_host, _SAME_HOST if host == parent_host else _OTHER_HOST}
+    hashed.add(crc32(b"s" + shape_name) & _MASK)
+    hashed.add(crc32(b"e" + ending.encode("utf-8", "replace")) & _MASK)
+    anchor_words, context_words, address_words = fold_words(
+        anchor[:MAX_TEXT], context[:MAX_TEXT], f"{path} {query}"[:MAX_TEXT]
+    )
+    hashed.update(map(_anchor_number, anchor_words[:MAX_WORDS] or _NO_WORDS))
+    hashed.update(map(_context_number, context_words[:MAX_WORDS] or _NO_WORDS))
+    hashed.update(map(_address_number, address_words[:MAX_WORDS] or _NO_WORDS))
+    under = crc32(shape_name, page_number)
     shaped = crc32(shape_name, 7)
-    groups = (shaped, under, crc32(kin, shaped), crc32(kin, under), crc32(own, under))
-    return Features(set(hashed), groups)
+    return Features(hashed, (shaped, under, crc32(kin, shaped), crc32(kin, under), crc32(own, under)))
 
 
 class _WordNumbers(dict[bytes, int]):
@@ -229,7 +231,7 @@ class _WordNumbers(dict[bytes, int]):
         return number
 
 
-_WORDS = (_WordNumbers(1), _WordNumbers(2), _WordNumbers(3))
+_anchor_number, _context_number, _address_number = (_WordNumbers(salt).__getitem__ for salt in (1, 2, 3))
 _SAME_HOST, _OTHER_HOST = crc32(b"oTrue") & _MASK, crc32(b"oFalse") & _MASK
 
 
@@ -243,13 +245,15 @@ def _host_features(host: str) -> tuple[bytes, bytes, tuple[int, int]]:
 
 
 @lru_cache(1000)
-def _page_features(url: str, relevance: int) -> tuple[str, str, tuple[int, int]]:
-    """Host and shape of the address of a page, and the features its links have from it."""
+def _page_features(url: str, relevance: int, rough: int) -> tuple[str, tuple[int, int], int]:
+    """The host of a page, the features its links have from it, and a number of pages of its shape; its relevance is
+    given in fifths and in quarters."""
     found = _PARTS.search(url)
     host, shape = (found[1], shape_of(found[2], found[3])) if found else ("", "")
-    names = f"p{shape}", f"r{relevance}"
-    first, second = (crc32(name.encode("utf-8", "replace")) & _MASK for name in names)
-    return host, shape, (first, second)
+    first, second, number = (
+        crc32(name.encode("utf-8", "replace")) for name in (f"p{shape}", f"r{relevance}", f"{shape} {rough}>")
+    )
+    return host, (first & _MASK, second & _MASK), number
 
 
 _NO_RATE = [0.0, 0.0]
@@ -260,8 +264,15 @@ def _kept(shares: "np.ndarray") -> "np.ndarray":
 
 
 def _log_odds(share: float) -> float:
-    share = min(max(share, MIN_SHARE), 1.0 - MIN_SHARE)
+    if share < MIN_SHARE:
+        share = MIN_SHARE
+    elif share > 1.0 - MIN_SHARE:
+        share = 1.0 - MIN_SHARE
     return log(share / (1.0 - share))
+
+
+def _logistic(value: float) -> float:
+    return 1.0 / (1.0 + exp(-value)) if value > -30.0 else 0.0
 
 
 def shape_of(path: str, query: str = "") -> str:
