@@ -29,7 +29,7 @@ from hemeroteca.fleet.device.link import Link, LinkError, Refused
 from hemeroteca.fleet.device.load import Load
 
 AHEAD_SECONDS = 3.0  # of work it wants in hand …
-SPARE = 1.15  # … and this much more: requests differ in length
+SPARE = 1.05  # … and a little more: requests differ in length, and hosts in hand are closed to everybody else
 FIRST_SECONDS = 0.5  # that a request is thought to take, before one was made
 MAX_HELD = 1024  # URLs in hand
 SWEEP_SECONDS = 0.5  # between looks for what cannot be begun any more
