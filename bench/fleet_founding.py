@@ -33,7 +33,7 @@ COUNTRIES = (
     "EG",
 )  # fmt: skip
 HOMES = ("ES", "US", "BR", "JP", "DE", "AU", "ZA")  # of the devices
-JOIN_SECONDS = 8.0  # at most, until every device has brought a page; a single host keeps all but one waiting
+JOIN_SECONDS = 6.0  # at most, until every device has brought a page; a single host keeps all but one waiting
 SETTLE_SECONDS = 3.0
 COUNT_SECONDS = 6.0
 PARTS = os.environ.get("BENCH_FOUNDING", "parallelism,blocks,devices,strategies").split(",")

@@ -47,8 +47,8 @@ AHEAD_SECONDS = 2.0  # of a device's work that waits for it: more would keep hos
 MAX_AHEAD_BLOCKS = 8  # … whatever speed it claims
 FIRST_BLOCK = 16  # URLs, for a device nobody has measured
 HOST_SECONDS = 10.0  # of one host's visits in a block: more would hold the host too long, fewer cost too much
-MAX_PER_HOST = 10
-MIN_HOSTS = 8  # of a block, where so many have work
+MAX_RUN = 10  # visits of one host in a block
+USUAL_HOSTS = 8  # of a block, where so many have work
 UNWANTED_SECONDS = 20.0  # a block nobody takes is the engine's again …
 URGENT_SECONDS = 8.0  # … earlier when somebody waits for a single URL, and then the engine makes the visit
 USUAL_SECONDS = 5.0  # of a request, for the deadline of a block: few take longer
@@ -337,8 +337,10 @@ class FleetVisits:
                 kinds[:] = [category]
                 return True
 
+            run = _run_length(size, random.random())  # noqa: S311 - hides nothing
+            whole = size // run * run
             lease = self._engine.frontier.lease(
-                now, "fleet", LEASE_SECONDS, max_visits=size, per_host=partial(self._per_host, size), choose=choose
+                now, "fleet", LEASE_SECONDS, max_visits=whole, per_host=partial(self._per_host, run), choose=choose
             )
             if lease is None:
                 continue
@@ -351,11 +353,8 @@ class FleetVisits:
                 return True
         return False
 
-    def _per_host(self, size: int, host: HostQueue) -> int:
-        """Visits of a host in a block of so many: a small block has several hosts too, so that a device that has just
-        come need not wait for the delay of a single one."""
-        by_time = int(HOST_SECONDS / max(host.delay, self._config.delay, 0.1))
-        return max(1, min(MAX_PER_HOST, by_time, size // MIN_HOSTS))
+    def _per_host(self, run: int, host: HostQueue) -> int:
+        return max(1, min(run, int(HOST_SECONDS / max(host.delay, self._config.delay, 0.1))))
 
     def _block_size(self, lender: Lender) -> int:
         if not lender.speed:
@@ -852,6 +851,14 @@ class FleetVisits:
 
 def _activity(run: Run) -> str:
     return "clients" if run.options.job else "vantage" if run.options.vantage else "crawls"
+
+
+def _run_length(size: int, draw: float) -> int:
+    """Visits of each host in a block of so many: a small block has several hosts too, so that a device that has just
+    come need not wait for the delay of a single one. Blocks differ, so that hosts of a device do not all end at once;
+    within a block they do not, so that none waits for the others to be returned."""
+    usual = size // USUAL_HOSTS
+    return max(1, min(MAX_RUN, usual - usual // 4 + int(draw * (2 * (usual // 4) + 1))))
 
 
 def _shorten(table: "OrderedDict[Any, Any]") -> None:

@@ -194,7 +194,8 @@ class Frontier:
                 passed.append(host)
                 continue
             most = per_host if isinstance(per_host, int) else per_host(host)
-            for place in range(max(1, min(most, max_visits - taken))):
+            most = max(1, min(most, max_visits - taken))
+            for place in range(most):
                 visit = host.ready[0]
                 if place and choose is not None and not choose(host, visit):
                     break

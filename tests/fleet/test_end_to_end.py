@@ -42,7 +42,12 @@ class Site:
                 next_one = int(self.path.removeprefix("/chain/")) + 1 if self.path.startswith("/chain/") else 0
                 link = f"<a href='/chain/{next_one}'>on</a>" if 0 < next_one < 4 else ""
                 body = f"<title>{self.path}</title><p>This is the page {self.path}</p>{link}".encode()
+                status = 206 if self.path == "/part" and self.headers["Range"] else status
+                if self.path == "/spoken":
+                    body = f"<p>In {self.headers['Accept-Language']}</p>".encode()
                 self.send_response(status)
+                if self.path == "/spoken":
+                    self.send_header("Vary", "Accept-Encoding, Accept-Language")
                 self.send_header("Content-Type", "text/html")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
@@ -215,6 +220,15 @@ def test_a_host_that_is_closed_is_left_alone_at_once_leased_blocks_included(serv
     assert len(shut()) == 1  # what was under way
     found = served.ask("GET", f"/api/v1/fetch/{job}/results")["results"]
     assert sum("closed to the fleet" in one["reason"] for one in found) == 6
+
+
+def test_what_one_client_asked_in_its_own_way_is_no_answer_for_another(served, volunteer, site):
+    part, spoken, plain = (f"{site.address}/{name}" for name in ("part", "spoken", "plain"))
+    first = served.fetch([part, spoken, plain], headers={"Range": "bytes=0-3", "Accept-Language": "ca"})
+    assert [first[url]["status"] for url in (part, spoken, plain)] == [206, 200, 200]
+    second = served.fetch([part, spoken, plain], max_age=3600)
+    assert [second[url]["status"] for url in (part, spoken, plain)] == [200, 200, 200]
+    assert [second[url]["cached"] for url in (part, spoken, plain)] == [False, False, True]
 
 
 NGINX = """

@@ -112,8 +112,8 @@ class Served:
         wait_for(lambda: "online" in self.system.run("fleet", "devices", "--json").stdout, "it is connected")
         return worker
 
-    def fetch(self, urls: list[str]) -> dict[str, dict]:
-        job = self.ask("POST", "/api/v1/fetch", {"urls": urls, "max_age": 0})["id"]
+    def fetch(self, urls: list[str], **more: object) -> dict[str, dict]:
+        job = self.ask("POST", "/api/v1/fetch", {"urls": urls, "max_age": 0, **more})["id"]
         wait_for(lambda: self.ask("GET", f"/api/v1/fetch/{job}")["state"] == "finished", "the job has finished")
         return {one["url"]: one for one in self.ask("GET", f"/api/v1/fetch/{job}/results")["results"]}
 

@@ -6,7 +6,7 @@ from hemeroteca import urls
 from hemeroteca.frontier.lease import MAX_REFUSALS
 from hemeroteca.frontier.models import Host, Visit
 from hemeroteca.frontier.politeness import UNREACHABLE_AFTER
-from hemeroteca.frontier.queue import LEASE_SECONDS, Frontier
+from hemeroteca.frontier.queue import LEASE_SECONDS, READ_AHEAD, Frontier
 from hemeroteca.frontier.visit import How, State
 from tests.frontier.making import brought, candidates, finish, leased, opened, order
 
@@ -261,6 +261,22 @@ def test_a_lease_of_many_visits_holds_its_hosts_until_the_last_answer():
     assert frontier.expire(700.0) == 4
     frontier.write(1)
     assert frontier.queued[crawl] == 15 - 3
+
+
+def test_a_run_of_visits_is_whole_however_few_of_them_were_in_memory():
+    """Else a host would be handed out in fragments, and stand idle between them."""
+    addresses = [f"http://a.test/{n}" for n in range(2 * READ_AHEAD[0])]
+    frontier, _ = watched(*addresses)
+    seen = []
+    for now in (1.0, 2.0, 3.0):
+        lease = frontier.lease(now, "device 7", 600.0, max_visits=64, per_host=10)
+        assert len(lease.visits) == 10
+        for visit in list(lease.visits):
+            seen.append(visit.url)
+            finish(visit, now + 0.5)
+    assert len(set(seen)) == 30
+    assert len(frontier.lease(4.0, "device 7", 600.0, max_visits=64, per_host=10).visits) == 2
+    assert frontier.lease(4.0, "device 8", max_visits=64, per_host=10) is None
 
 
 def test_a_crawl_that_is_closed_leaves_nothing_under_way():

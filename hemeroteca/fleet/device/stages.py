@@ -29,7 +29,7 @@ from hemeroteca.fleet.device.link import Link, LinkError, Refused
 from hemeroteca.fleet.device.load import Load
 
 AHEAD_SECONDS = 3.0  # of work it wants in hand …
-SPARE = 1.15  # … and this much more: requests differ in length
+SPARE = 1.1  # … and a little more: requests differ in length, and hosts in hand are closed to everybody else
 FIRST_SECONDS = 0.5  # that a request is thought to take, before one was made
 MAX_HELD = 1024  # URLs in hand
 SWEEP_SECONDS = 0.5  # between looks for what cannot be begun any more
@@ -246,10 +246,10 @@ class Worker:
             left = AHEAD_SECONDS - max(0.0, host.at - now)
             if left > 0:
                 soon += min(len(host.jobs), 1 + int(left / (each + max(host.delay, host.factor * each))))
-        idle = len(self._under_way) < self._parallel  # whatever the reason: a limit of its own, hosts that must wait
-        if not idle and soon >= SPARE * self._parallel * max(1.0, AHEAD_SECONDS / each):
-            return 0
-        return max(0, MAX_HELD - held)
+        enough = SPARE * self._parallel * max(1.0, AHEAD_SECONDS / each)
+        if len(self._under_way) < self._parallel:  # a limit of its own, or many hosts wait at once: others may help
+            enough *= 2
+        return max(0, MAX_HELD - held) if soon < enough else 0
 
     def _lease(self, room: int) -> None:
         begun = time.monotonic()
