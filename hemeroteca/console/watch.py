@@ -271,7 +271,8 @@ def site(request: HttpRequest, number: int) -> HttpResponse:
     days = number_in(request.GET.get("days", ""), DAYS[1])
     days = days if days in DAYS else DAYS[1]
     now = services.now_ms()
-    series = metrics.series(since_ms=now - days * DAY_MS, until_ms=now + 1, subscription=row.pk)
+    asked: dict[str, Any] = {"since_ms": now - days * DAY_MS, "until_ms": now + 1, "subscription": row.pk}
+    series, past = metrics.series(**asked), metrics.series(**asked, learned=True)
     runs = site_reports.runs(row.pk)
     everything = request.GET.get("pages") == "all"
     pages = queries.pages(ALL_PAGES if everything else PAGES, subscription=row.pk)
@@ -285,7 +286,7 @@ def site(request: HttpRequest, number: int) -> HttpResponse:
         "scope": SCOPES.get(row.scope.get("kind", ""), ""),
         "days": days,
         "all_days": DAYS,
-        "charts": _charts(series),
+        "charts": _charts(series, past),
         "runs": [[_ms(row[0]), _ms(row[1]), *row[2:]] for row in runs.rows[-1 : -RUNS - 1 : -1]],
         "run_figures": runs.summary,
         "run_chart": _run_chart(runs) if len(runs.rows) > 1 else None,
@@ -364,10 +365,11 @@ def _compared(number: int, hours: float) -> dict[str, Any]:
     return {"compared": shown, "hours": hours, "least": MIN_SLIDER, "most": MAX_SLIDER}
 
 
-def _charts(series: list[dict[str, Any]]) -> list[tuple[dict[str, Any], str]]:
-    if not series:
+def _charts(series: list[dict[str, Any]], past: list[dict[str, Any]]) -> list[tuple[dict[str, Any], str]]:
+    """`past`: with what was learned from archives, which are changes of the site but no visits of ours."""
+    if not past:
         return []
-    rows = [{**day, "day": str(moment(day["day_ms"]))[:10]} for day in series]
+    rows = [{**day, "day": _date(day)} for day in series]
     both = [
         {"day": row["day"], "count": row[name], "what": str(label)}
         for row in rows
@@ -378,10 +380,13 @@ def _charts(series: list[dict[str, Any]]) -> list[tuple[dict[str, Any], str]]:
         for row in rows
         for name, label in (("generated", _("received")), ("stored", _("stored")))
     ]
-    changed = [{"day": row["day"], "changes": row["changes"]} for row in rows]
+    changed = [{"day": _date(day), "changes": day["changes"]} for day in past]
     unit = "yearmonthdate"
+    changes = charts.spec(changed, "day", "changes", titles=(_("Day"), _("Changes")), unit=unit), _("Changes a day")
+    if not series:
+        return [changes]
     return [
-        (charts.spec(changed, "day", "changes", titles=(_("Day"), _("Changes")), unit=unit), _("Changes a day")),
+        changes,
         (
             charts.spec(both, "day", "count", "line", titles=(_("Day"), _("Count")), by="what", unit=unit),
             _("Visits the predictor chose, and changes they found"),
@@ -391,6 +396,10 @@ def _charts(series: list[dict[str, Any]]) -> list[tuple[dict[str, Any], str]]:
             _("Space: received and stored"),
         ),
     ]
+
+
+def _date(day: dict[str, Any]) -> str:
+    return str(moment(day["day_ms"]))[:10]
 
 
 def _run_chart(runs: site_reports.SiteReport) -> dict[str, Any]:

@@ -182,13 +182,18 @@ def series(
     site: str = "",
     subscription: int | None = None,
     collection: str = "",
+    learned: bool = False,
 ) -> list[dict[str, Any]]:
-    """Visits, changes and bytes of each day, for charts. Of one page, what was learned from archives counts too."""
+    """Visits, changes and bytes of each day, for charts. Of one page, or with `learned`, what was learned from
+    archives counts too."""
     pages = queries.watched(subscription=subscription, site=site, collection=collection)
     known = set(pages.values_list("key", flat=True)) if not url else {urls.key(urls.canonical(url))}
     days: dict[int, dict[str, Any]] = {}
     rows = Observation.objects.filter(seen_ms__gte=since_ms, seen_ms__lt=until_ms)
-    rows = rows.filter(key__in=known) if url else rows.filter(imported=False)
+    if url:
+        rows = rows.filter(key__in=known)
+    elif not learned:
+        rows = rows.filter(imported=False)
     fields = rows.values_list("key", "seen_ms", "important", "bytes", "stored")
     for key, at_ms, important, received, stored in fields.iterator(chunk_size=5000):
         if key not in known:
