@@ -271,8 +271,8 @@ def site(request: HttpRequest, number: int) -> HttpResponse:
     days = number_in(request.GET.get("days", ""), DAYS[1])
     days = days if days in DAYS else DAYS[1]
     now = services.now_ms()
-    asked: dict[str, Any] = {"since_ms": now - days * DAY_MS, "until_ms": now + 1, "subscription": row.pk}
-    series, past = metrics.series(**asked), metrics.series(**asked, learned=True)
+    series = metrics.series(since_ms=now - days * DAY_MS, until_ms=now + 1, subscription=row.pk)
+    past = metrics.series(since_ms=now - days * DAY_MS, until_ms=now + 1, learned_by=row.pk)
     runs = site_reports.runs(row.pk)
     everything = request.GET.get("pages") == "all"
     pages = queries.pages(ALL_PAGES if everything else PAGES, subscription=row.pk)

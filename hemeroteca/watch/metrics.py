@@ -182,21 +182,23 @@ def series(
     site: str = "",
     subscription: int | None = None,
     collection: str = "",
-    learned: bool = False,
+    learned_by: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Visits, changes and bytes of each day, for charts. Of one page, or with `learned`, what was learned from
-    archives counts too."""
+    """Visits, changes and bytes of each day, for charts. Of one page, or of the subscription `learned_by`, what was
+    learned from archives counts too."""
     pages = queries.watched(subscription=subscription, site=site, collection=collection)
     known = set(pages.values_list("key", flat=True)) if not url else {urls.key(urls.canonical(url))}
     days: dict[int, dict[str, Any]] = {}
     rows = Observation.objects.filter(seen_ms__gte=since_ms, seen_ms__lt=until_ms)
     if url:
         rows = rows.filter(key__in=known)
-    elif not learned:
+    elif learned_by is not None:
+        rows = rows.filter(subscription=learned_by)
+    else:
         rows = rows.filter(imported=False)
     fields = rows.values_list("key", "seen_ms", "important", "bytes", "stored")
     for key, at_ms, important, received, stored in fields.iterator(chunk_size=5000):
-        if key not in known:
+        if learned_by is None and key not in known:
             continue
         day = days.setdefault(
             at_ms // DAY_MS,
