@@ -19,6 +19,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+FEW = 40  # rows of a line whose points are marked: of a single one nothing else would be seen
 MAX_ROWS = 5_000  # of a chart; a longer series says nothing more on a screen
 YEAR_SECONDS = 365 * 86_400
 _writing = threading.Lock()
@@ -51,7 +52,7 @@ def spec(
     return {
         "$schema": SCHEMA,
         "data": {"values": shown},
-        "mark": {"type": mark, "tooltip": True},
+        "mark": {"type": mark, "tooltip": True, **({"point": True} if mark == "line" and len(shown) <= FEW else {})},
         "encoding": encoding,
     }
 

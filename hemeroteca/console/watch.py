@@ -311,6 +311,7 @@ def _figures(row: Subscription, days: int, everything: bool, summary: Mapping[st
 def _made_figures(row: Subscription, days: int, everything: bool, summary: Mapping[str, Any]) -> dict[str, Any]:
     now = services.now_ms()
     series = metrics.series(since_ms=now - days * DAY_MS, until_ms=now + 1, subscription=row.pk)
+    past = metrics.series(since_ms=now - days * DAY_MS, until_ms=now + 1, learned_by=row.pk)
     runs = site_reports.runs(row.pk)
     pages = queries.pages(ALL_PAGES if everything else PAGES, subscription=row.pk)
     measured = metrics.measure("subscription", subscription=row.pk)
@@ -318,7 +319,7 @@ def _made_figures(row: Subscription, days: int, everything: bool, summary: Mappi
         "row": row,
         "days": days,
         "all_days": DAYS,
-        "charts": _charts(series),
+        "charts": _charts(series, past),
         "runs": [[_ms(row[0]), _ms(row[1]), *row[2:]] for row in runs.rows[-1 : -RUNS - 1 : -1]],
         "run_figures": runs.summary,
         "run_chart": _run_chart(runs) if len(runs.rows) > 1 else None,
@@ -395,10 +396,11 @@ def _compared(found: list[metrics.Metrics], hours: float) -> dict[str, Any]:
     return {"compared": shown, "hours": hours, "least": MIN_SLIDER, "most": MAX_SLIDER}
 
 
-def _charts(series: list[dict[str, Any]]) -> list[tuple[dict[str, Any], str]]:
-    if not series:
+def _charts(series: list[dict[str, Any]], past: list[dict[str, Any]]) -> list[tuple[dict[str, Any], str]]:
+    """`past`: with what was learned from archives, which are changes of the site but no visits of ours."""
+    if not past:
         return []
-    rows = [{**day, "day": str(moment(day["day_ms"]))[:10]} for day in series]
+    rows = [{**day, "day": _date(day)} for day in series]
     both = [
         {"day": row["day"], "count": row[name], "what": str(label)}
         for row in rows
@@ -409,10 +411,13 @@ def _charts(series: list[dict[str, Any]]) -> list[tuple[dict[str, Any], str]]:
         for row in rows
         for name, label in (("generated", _("received")), ("stored", _("stored")))
     ]
-    changed = [{"day": row["day"], "changes": row["changes"]} for row in rows]
+    changed = [{"day": _date(day), "changes": day["changes"]} for day in past]
     unit = "yearmonthdate"
+    changes = charts.spec(changed, "day", "changes", titles=(_("Day"), _("Changes")), unit=unit), _("Changes a day")
+    if not series:
+        return [changes]
     return [
-        (charts.spec(changed, "day", "changes", titles=(_("Day"), _("Changes")), unit=unit), _("Changes a day")),
+        changes,
         (
             charts.spec(both, "day", "count", "line", titles=(_("Day"), _("Count")), by="what", unit=unit),
             _("Visits the predictor chose, and changes they found"),
@@ -422,6 +427,10 @@ def _charts(series: list[dict[str, Any]]) -> list[tuple[dict[str, Any], str]]:
             _("Space: received and stored"),
         ),
     ]
+
+
+def _date(day: dict[str, Any]) -> str:
+    return str(moment(day["day_ms"]))[:10]
 
 
 def _run_chart(runs: site_reports.SiteReport) -> dict[str, Any]:

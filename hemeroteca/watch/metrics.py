@@ -182,13 +182,17 @@ def series(
     site: str = "",
     subscription: int | None = None,
     collection: str = "",
+    learned_by: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Visits, changes and bytes of each day, for charts. Of one page, what was learned from archives counts too."""
+    """Visits, changes and bytes of each day, for charts. Of one page, or of the subscription `learned_by`, what was
+    learned from archives counts too."""
     pages = queries.watched(subscription=subscription, site=site, collection=collection)
     days: dict[int, dict[str, Any]] = {}
     rows = Observation.objects.filter(seen_ms__gte=since_ms, seen_ms__lt=until_ms)
     if url:
         rows = rows.filter(key=urls.key(urls.canonical(url)))
+    elif learned_by is not None:
+        rows = rows.filter(subscription=learned_by)
     else:
         rows = rows.filter(imported=False, key__in=pages.values("key"))
     fields = rows.values_list("seen_ms", "important", "bytes", "stored")

@@ -27,7 +27,7 @@ def test_every_kind_of_job_and_every_area_has_a_name():
         (lambda: filters.yes_no(False), "no"),
         (lambda: filters.yes_no(1), 1),
         (lambda: filters.yes_no("Truely"), "Truely"),
-        (lambda: filters.ending("exit code 0"), "terminó con el código 0"),
+        (lambda: filters.ending("exit code 0"), "código 0"),
         (lambda: filters.ending("killed by SIGKILL"), "killed by SIGKILL"),
     ],
 )

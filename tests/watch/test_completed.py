@@ -580,6 +580,8 @@ def test_a_new_subscription_begins_with_the_dates_of_another_archive(tmp_path):
     until = DAY0 + DAY_MS
     days = metrics.series(since_ms=0, until_ms=until, url="https://news.test/a")
     assert [(day["visits"], day["changes"]) for day in days] == [(1, 0), (1, 1), (1, 0)]
+    assert metrics.series(since_ms=0, until_ms=until, subscription=sub.pk) == [], "none was a visit of ours"
+    assert metrics.series(since_ms=0, until_ms=until, learned_by=sub.pk) == days
     with pytest.raises(Invalid, match="cannot be read"):
         list(observations.read_cdx(str(tmp_path / "nothing.cdx")))
 
