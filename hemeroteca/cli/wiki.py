@@ -166,8 +166,8 @@ def revisions(
     given: dict[str, Any],
     text: Annotated[bool, typer.Option("--text", help="With their texts.")] = False,
     sort: Annotated[str, typer.Option(help="timestamp, revid, size, …; with a minus: descending.")] = "",
-    page: Annotated[int, typer.Option(min=0, help="0: all of them.")] = 0,
-    page_size: Annotated[int, typer.Option(min=1, max=1000)] = 100,
+    page: Annotated[int, typer.Option(min=0, help="Only this part of them; 0: all, unless --page-size is given.")] = 0,
+    page_size: Annotated[int, typer.Option(min=0, max=1000, help="How many a part has; 0: 100.")] = 0,
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
@@ -175,8 +175,8 @@ def revisions(
     _setup(data)
     from hemeroteca.wiki import queries
 
-    if page:
-        given |= {"page": page, "page_size": page_size}
+    if page or page_size:
+        given |= {"page": page or 1, "page_size": page_size or 100}
     if sort:
         given["sort"] = sort
     for row in queries.every_revision(common.actor(), given, text):

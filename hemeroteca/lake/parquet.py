@@ -36,7 +36,7 @@ class TextWriter:
         self.rows = 0
         self._keys: list[tuple[str, int, str]] = []  # of the texts in the page that is being filled
         self._sizes: list[int] = []
-        self._page = memoryview(np.empty(TEXT_PAGE_BYTES, np.uint8))  # one place for all pages: new memory is costly
+        self._page = np.empty(TEXT_PAGE_BYTES, np.uint8).data  # one place for all pages: new memory is costly
         self._filled = 0
         self._writer = pq.ParquetWriter(target, schema(TEXTS), **_settings(TEXTS, WRITE_LEVEL))
 
@@ -45,7 +45,7 @@ class TextWriter:
         if self._filled + len(data) > TEXT_PAGE_BYTES or len(self._keys) >= TEXT_ROWS_IN_GROUP:
             self._write()
         if len(data) > len(self._page):
-            self._page = memoryview(np.empty(len(data), np.uint8))
+            self._page = np.empty(len(data), np.uint8).data
         self._page[self._filled : self._filled + len(data)] = data
         self._filled += len(data)
         self._keys.append((text.wiki, text.pageid, text.sha1))

@@ -202,7 +202,7 @@ def _skip(table: ir.Table, argument: Any, dates: _Dates) -> ir.Table:
 
 
 def _whole(name: str, value: Any, least: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 1 << 63:
         raise PipelineError(f"{name} takes a whole number of {least} or more, not {value!r}")
     return value
 

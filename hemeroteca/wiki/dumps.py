@@ -184,9 +184,9 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         )
         assert child.stdout is not None
         try:
-            file = io.BufferedReader(child.stdout, CHUNK)  # type: ignore[type-var]
-            yield file
-            if not file.read(1) and child.wait():
+            unpacked = io.BufferedReader(child.stdout, CHUNK)  # type: ignore[type-var]
+            yield unpacked
+            if not unpacked.read(1) and child.wait():
                 raise EOFError("the unpacker says that it is damaged")
         finally:
             child.stdout.close()

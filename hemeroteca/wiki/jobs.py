@@ -208,7 +208,7 @@ def _sum(parts: list[Job]) -> Extracted:
 def refresh(job: ActiveJob, order: Refresh) -> Refreshed:
     """Whatever is due: first 50 titles in one request, then only those that have something new."""
     total = Refreshed()
-    due = Article.objects.filter(deleted=False).select_related("wiki").order_by("wiki", "pk")
+    due = Article.objects.filter(deleted=False, limited=False).select_related("wiki").order_by("wiki", "pk")
     if order.wiki:
         due = _of_wiki(due, order.wiki)
     if not order.every:

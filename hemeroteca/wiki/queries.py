@@ -209,7 +209,7 @@ def revisions(actor: Actor, given: Mapping[str, Any], text: bool = False) -> lis
     with opened() as lake:
         table = filters.apply(lake.revisions, _named(found))
         table = _extracted_on(lake, table, given)
-        order = [ibis.desc(name) if down else ibis.asc(name), ibis.desc("revid") if down else ibis.asc("revid")]
+        order = [ibis.desc(key) if down else ibis.asc(key) for key in dict.fromkeys((name, "revid"))]
         if cursor := given.get("cursor"):
             table = _after(table, name, down, str(cursor))
             page = 1

@@ -61,7 +61,7 @@ def auto_ms(times: Sequence[int], now: int) -> float:
 
 def plan(article: Article, fields: dict[str, Any], times: Sequence[int], now: int) -> dict[str, Any]:
     """What to write into an article's row after it was read."""
-    if article.policy == NEVER:
+    if article.policy == NEVER or fields.get("limited"):  # a limit is kept until an order lifts it
         return {"due_ms": 0}
     if article.policy == "exponential":
         expected = exponential_ms(times)

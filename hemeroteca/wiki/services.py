@@ -176,7 +176,7 @@ def refresh_facts(client: WikiClient, api_url: str) -> Wiki:
 
 def note_signals(wiki: Wiki, titles: set[str], pageids: set[int], at: int) -> int:
     """Articles that the wiki announced as changed are due now; how many we keep of them."""
-    found = Article.objects.filter(wiki=wiki, deleted=False).exclude(policy=NEVER)
+    found = Article.objects.filter(wiki=wiki, deleted=False, limited=False).exclude(policy=NEVER)
     named = [*found.filter(pageid__in=pageids)] if pageids else []
     named += found.filter(title__in=titles).exclude(pk__in=[article.pk for article in named]) if titles else []
     Article.objects.filter(pk__in=[article.pk for article in named]).update(announced_ms=at, due_ms=at)

@@ -21,7 +21,8 @@ def keep(rows: list[tuple], **more: object) -> Wiki:
             Revision(
                 wiki=wiki.name, locale="es", ns=0, pageid=pageid, title=title, revid=revid, parentid=0,
                 timestamp=timestamps.from_iso(at), user=user, userid=userid, anon=userid == 0, size=size,
-                sha1=f"{size or 0:040x}", text_sha1=f"{size or 0:040x}", comment="", tags=tags, extraction_date=DAY, **more,
+                sha1=f"{size or 0:040x}", text_sha1=f"{size or 0:040x}", comment="", tags=tags, extraction_date=DAY,
+                **more,
             )
             for name, number, revid, at, user, userid, size, tags in rows
             if number == pageid

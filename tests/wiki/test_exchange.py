@@ -96,7 +96,7 @@ def test_what_a_dump_hides_stays_hidden_and_its_sha1_is_read_as_the_api_writes_i
     rest = "<model>wikitext</model><format>text/x-wiki</format>"
     revisions = [
         f"<id>1</id><timestamp>2020-01-01T00:00:00Z</timestamp><contributor><username>Ana</username><id>5</id>"
-        f'</contributor><comment></comment>{rest}<text bytes="11" sha1="{base36(sha1)}" xml:space="preserve">Hello World'
+        f'</contributor><comment></comment>{rest}<text bytes="11" sha1="{base36(sha1)}">Hello World'
         f"</text><sha1>{base36(sha1)}</sha1>",
         f'<id>2</id><parentid>1</parentid><timestamp>2020-01-02T00:00:00Z</timestamp><contributor deleted="deleted" />'
         f'<minor/><comment deleted="deleted" />{rest}<text bytes="9" deleted="deleted" />',

@@ -64,9 +64,12 @@ def test_a_limit_is_obeyed_stated_and_lifted_later(run, mediawiki):
     assert first["limited"] == ["Caracas"]
     assert first["max_revisions"] == first["revisions"] == 50
     assert [row["revid"] for row in rows()] == [found["revid"] for found in told(mediawiki, "Caracas")[:50]]
+    assert run("wiki.refresh", Refresh(every=True))["requests"] == 0, "it is lifted by an order, not by the clock"
     rest = extract(run, mediawiki, "Caracas")
     assert (rest["revisions"], rest["limited"]) == (CARACAS - 50, [])
-    assert not Article.objects.get().limited
+    article = Article.objects.get()
+    assert not article.limited
+    assert article.due_ms
 
 
 def test_texts_can_be_brought_after_the_metadata(run, mediawiki):

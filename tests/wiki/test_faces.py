@@ -10,6 +10,7 @@ from hemeroteca.accounts import SYSTEM, Role
 from hemeroteca.accounts import services as accounts
 from hemeroteca.jobs.models import Job
 from hemeroteca.wiki.models import LakeFile
+from hemeroteca.wiki.queries import REVISION_SORTS
 from tests.wiki.making import keep
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
@@ -159,6 +160,17 @@ def test_revisions_whose_user_or_size_is_hidden_are_in_some_part(api, sort):
     assert set(seen[-3:]) == {21, 22, 23}, "what is hidden comes last"
 
 
+def test_revisions_are_sorted_by_every_name_there_is(api):
+    for name in REVISION_SORTS:
+        for sort in (name, f"-{name}"):
+            first = api("revisions", page_size=4, sort=sort)
+            rest = api("revisions", page_size=4, sort=sort, cursor=first["next_cursor"])
+            rows = [*first["items"], *rest["items"]]
+            keys = [(row[name], row["revid"]) for row in rows]
+            assert keys == sorted(keys, reverse=sort != name), sort
+            assert len(rows) == 7
+
+
 def test_a_title_is_found_as_people_type_it(api):
     assert api("count", title="caracas") == api("count", title="Caracas") == {"count": 4}
     assert api("count", title="no hay") == {"count": 0}
@@ -285,6 +297,11 @@ def test_commands_have_the_shapes_of_the_design(kept, capsys, monkeypatch):
         "comment",
         "parentid",
     }
+    assert [row["revid"] for row in lines("revisions", "--sort", "-revid", "--page-size", "2")] == [16, 15]
+    assert [row["revid"] for row in lines("revisions", "--sort", "-revid", "--page-size", "2", "--page", "2")] == [
+        14,
+        13,
+    ]
     assert [row["title"] for row in lines("articles")] == ["Caracas", "Mérida"]
     assert lines("query", "SELECT count(*) AS n FROM revisions") == [{"n": 7}]
     assert lines("metrics", "Caracas", "--only", "minor") == [{"minor": [{"edits": 4, "minor": 0, "share": 0.0}]}]
