@@ -1,8 +1,9 @@
 """Which words of the index a word of a query stands for, and in which languages a query is read.
 
 The index holds words as they are written. A word of the query stands for all its forms in the index's vocabulary that
-share its stem. As typed it weighs mostly what BM25 gives it (`TYPED`); the other forms are weighed as the whole group
-is, so that a rare form is not taken for a rare word.
+share its stem. To find candidates, as typed it weighs mostly what BM25 gives it (`TYPED`); the other forms are weighed
+as the whole group is, so that a rare form is not taken for a rare word. In the best candidates all forms are counted
+together (`Retrieval.word_scores`).
 """
 
 from __future__ import annotations
