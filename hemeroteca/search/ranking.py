@@ -21,13 +21,13 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     # title 2, headings 2 (once in the text), description 1, anchor texts 1: see tantivy_document.document
 
     # words that say nothing (the, of, how), as part of the BM25 score they would have
-    little: float = 0.25  # … all of it among texts of a sentence or two:
+    little: float = 0.10  # … all of it among texts of a sentence or two:
     sentence: int = 50  # characters
 
     # nearness, as parts of the BM25 score a phrase would have
-    phrase: float = 0.10  # two words of the query side by side, in order
+    phrase: float = 0.05  # two words of the query side by side, in order
     joined: float = 0.40  # the same of words written as one: mod_perl, COVID-19
-    near: float = 0.03  # the same within a few words, in any order
+    near: float = 0.015  # the same within a few words, in any order
     title: float = 0.06  # every word of the query is in the title
     url: float = 0.05  # words of the query in the address
 

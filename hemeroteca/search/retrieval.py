@@ -18,15 +18,19 @@ from hemeroteca.ingest.search_document import document_key
 from hemeroteca.search import dedup, ranking
 from hemeroteca.search.graph import LinkRanks
 from hemeroteca.search.index import IndexReader, Match, Matches
-from hemeroteca.search.index.document_fields import language_number
-from hemeroteca.search.index.expressions import BooleanQuery, boosted
-from hemeroteca.search.query.query_plan import Bonus, QueryPlan
+from hemeroteca.search.index.document_fields import BODIES, language_number
+from hemeroteca.search.index.expressions import BooleanQuery, TermQuery, boosted
+from hemeroteca.search.query.query_plan import Bonus, Part, QueryPlan
 from hemeroteca.search.results import Options
 
 MIN_CANDIDATES = 40  # that are ordered anew
 FOR_HOSTS = 400  # candidates when a few hosts would fill the page
 _CLOSELY = 30  # candidates looked at for phrases …
 _MAX_CLOSELY = 200  # … and when many results are wanted
+AS_TYPED = 0.3  # part of a word's score that is BM25 of its typed form, the rest is that of all its forms …
+SENTENCE = 10  # … in a query of so many words; in shorter ones less
+_BM25_MOST = 2.2  # what BM25 gives a word that fills a text, as a multiple of its rarity: k1 + 1
+_SATURATED = 0.999
 _COLUMNS = ("key", "host_key", "captured", "depth", "length", "simhash", "language_number")
 
 
@@ -82,9 +86,58 @@ class Retrieval:
         best.sort(key=lambda candidate: -candidate[0])
         del best[reach:]
         closely = _CLOSELY if reach in (MIN_CANDIDATES, FOR_HOSTS) else min(_MAX_CLOSELY, reach)
+        best = self._by_words(plan, best, closely)
         more = self._bonuses(plan, best[:closely], {language for _, _, language in best})
         more += [0.0] * (len(best) - len(more))
         return Matches([Match(score + add, place) for (score, place, _), add in zip(best, more, strict=True)], total)
+
+    def _by_words(
+        self, plan: QueryPlan, best: list[tuple[float, Any, str]], closely: int
+    ) -> list[tuple[float, Any, str]]:
+        """The first candidates scored anew by their words; those after them stay behind."""
+        first, rest = best[:closely], best[closely:]
+        words = {part.language: part for part in plan.parts if part.words}
+        if not words or not first:
+            return best
+        keys = self.reader.columns(("key",), [place for _, place, _ in first])["key"].tolist()
+        anew: dict[int, float] = {}
+        for field, part in words.items():
+            if of_field := [key for key, (_, _, language) in zip(keys, first, strict=True) if language == field]:
+                anew |= self.word_scores(part, of_field)
+        first = [(anew.get(key, score), place, of) for key, (score, place, of) in zip(keys, first, strict=True)]
+        first.sort(key=lambda candidate: -candidate[0])
+        behind = min(1.0, first[-1][0] / rest[0][0]) if rest and rest[0][0] else 1.0
+        return first + [(score * behind, place, of) for score, place, of in rest]
+
+    def word_scores(self, part: Part, keys: Sequence[int]) -> dict[int, float]:
+        """BM25 of documents, a word counted as often as it is there in any of its forms.
+
+        The engine saturates each form by itself. From what it gives a form, how often it stands in a text of that
+        length is found again: of `tf / (tf + norm)` it is `tf / norm`, which is added up over the forms.
+        """
+        body = BODIES[part.language]
+        typed = AS_TYPED * min(1.0, len(part.words) / SENTENCE)
+        several = [word for word in part.words if len(word.forms) > 1]
+        terms = {term: row for row, term in enumerate(dict.fromkeys(term for word in several for term in word.forms))}
+        simple = [part.rest] if part.rest is not None else []  # scored by the engine as they are
+        for word in part.words:
+            if len(word.forms) == 1:
+                term, rarity = word.forms[0]
+                simple.append(
+                    boosted(TermQuery(body, term), ((1 - typed) * word.weight + typed * word.as_typed) / rarity)
+                )
+        table = self.reader.score_table(
+            [*(TermQuery(body, term) for term, _ in terms), BooleanQuery(should=tuple(simple))], keys
+        )
+        rarities = np.array([rarity for _, rarity in terms]).reshape(-1, 1)
+        parts = np.minimum(table[:-1] / (_BM25_MOST * rarities), _SATURATED)
+        scores = table[-1]
+        for word in several:
+            of_form = parts[[terms[form] for form in word.forms]]
+            often = (of_form / (1 - of_form)).sum(axis=0)
+            given = (1 - typed) * word.weight * often / (1 + often) + typed * word.as_typed * of_form[0]
+            scores = scores + _BM25_MOST * given
+        return dict(zip(keys, (scores * part.factor).tolist(), strict=True))
 
     def _bonuses(self, plan: QueryPlan, best: list[tuple[float, Any, str]], languages: set[str]) -> list[float]:
         """What bonuses give each of the best candidates."""

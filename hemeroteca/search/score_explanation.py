@@ -27,7 +27,7 @@ class Contribution(msgspec.Struct, omit_defaults=True):
 
     score: float
     each: dict[str, float] | None = None  # of the words: what each would score alone, the best first
-    how: dict[str, Any] | None = None  # … and how the engine came to it
+    how: dict[str, Any] | None = None  # … and how the engine found the page, before the forms of a word were joined
 
 
 class Reasons(msgspec.Struct):
@@ -118,7 +118,8 @@ def _contributions(retrieval: Retrieval, plan: QueryPlan, key: int, place: Match
             match = _match(retrieval, asked, key)
             if match is not None:
                 how = retrieval.reader.explain(asked, place.place)
-                parts["words"] = Contribution(match.score * part.factor, _each(retrieval, plan, key, part.factor), how)
+                score = retrieval.word_scores(part, [key])[key] if part.words else match.score * part.factor
+                parts["words"] = Contribution(score, _each(retrieval, plan, key, part.factor), how)
                 break
     for bonus in plan.bonuses:
         for more in retrieval.bonus_scores([bonus], [key]).values():

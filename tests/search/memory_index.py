@@ -99,6 +99,10 @@ class MemoryReader:
                     found[page.document.key] = found.get(page.document.key, 0.0) + score
         return found
 
+    def score_table(self, queries: Sequence[q.Query], keys: Sequence[int]) -> np.ndarray:
+        each = [self.scores([query], keys) for query in queries]
+        return np.array([[scores.get(key, 0.0) for key in keys] for scores in each]).reshape(len(queries), len(keys))
+
     def columns(self, names: Iterable[str], places: Sequence[Any]) -> dict[str, np.ndarray]:
         return {name: np.array([page.numbers.get(name, 0) for page in places], np.int64) for name in names}
 

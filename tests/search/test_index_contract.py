@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -186,6 +187,14 @@ def test_scores_add_up_are_multiplied_and_the_best_counts(filled, one, other):
         best = max(first, second) + 0.25 * min(first, second)
         assert score(filled, q.BestQuery((one, other), 0.25), key) == near(best, rel=1e-5)
         assert filled.reader().scores([one, other], [key]) == {key: near(first + second, rel=1e-5)}
+        assert filled.reader().score_table([one, q.NoneQuery(), other], [key, 1 << 40]) == near(
+            np.array([[first, 0], [0, 0], [second, 0]]), rel=1e-5
+        )
+
+
+def test_of_no_documents_there_are_no_scores(filled):
+    assert filled.reader().scores([q.AllQuery()], []) == {}
+    assert filled.reader().score_table([q.AllQuery()], []).shape == (1, 0)
 
 
 def test_two_words_may_stand_apart_in_either_order_by_the_slop(filled, oracle):

@@ -31,7 +31,7 @@ def test_among_sentences_little_words_count_in_full_and_their_order_less():
     def of(length: float) -> ranking.Weights:
         return ranking.for_texts(DEFAULT, length)
 
-    assert of(1e6) == of(4 * DEFAULT.sentence) == DEFAULT
+    assert of(1e6) == of(DEFAULT.sentence / DEFAULT.little) == DEFAULT
     assert of(DEFAULT.sentence).little == of(0).little == 1
     assert DEFAULT.little < of(1.5 * DEFAULT.sentence).little < 1
     assert of(DEFAULT.sentence / 2).phrase == DEFAULT.phrase / 2

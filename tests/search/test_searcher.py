@@ -368,8 +368,8 @@ def test_nested_alternatives_are_alternatives(indexed):
     assert [(hit.key, hit.score) for hit in nested] == [(hit.key, hit.score) for hit in flat]
 
 
-def test_a_word_as_typed_scores_most_of_what_plain_bm25_gives_it(indexed):
-    """Seven tenths of its weight are its own rarity, three that of its forms: a stem shared by chance costs little."""
+def test_a_word_as_typed_goes_before_forms_that_share_its_stem_by_chance(indexed):
+    """In a query of one word three hundredths of its score are by its own rarity, the rest is that of all forms."""
     general = [page(i, f"general de brigada número{i} en la plaza") for i in range(1, 4)]
     searcher = indexed(*general, *(page(i, f"generales generar número{i} de la plaza") for i in range(10, 30)))
     best = searcher.search("general", options=Options(group=False, diverse=False)).hits
@@ -380,8 +380,35 @@ def test_a_word_as_typed_scores_most_of_what_plain_bm25_gives_it(indexed):
     def rarity(documents):  # of BM25, among the 23 pages
         return math.log(1 + (23 - documents + 0.5) / (documents + 0.5))
 
-    expected = plain * (0.7 * rarity(3) + 0.3 * rarity(3 + 20)) / rarity(3)
+    expected = plain * (0.03 * rarity(3) + 0.97 * rarity(3 + 20)) / rarity(3)
     assert why.parts["words"].score == pytest.approx(expected, rel=1e-4)
+
+
+def test_forms_of_a_word_count_together_as_if_they_were_one(indexed):
+    """As with stems in the index: three forms of a word are three times the word, and saturate together."""
+    texts = {1: "pump pump pump valve", 2: "pump pumps pumping valve", 3: "pump engine motor valve"}
+    texts |= {i: f"nothing but filler number{i}" for i in range(20, 40)}
+    forms = indexed(*(page(key, text, "en") for key, text in texts.items()))
+    found = {hit.key: hit.score for hit in forms.search("pumps", options=Options(group=False, diverse=False)).hits}
+    assert found[2] > found[1] > found[3]  # 2 has the typed form as well
+    same = forms.search("pump", options=Options(group=False, diverse=False)).hits
+    assert [hit.key for hit in same] == [1, 2, 3]
+    assert same[1].score == pytest.approx(same[0].score, rel=0.05)
+    assert same[2].score < 0.8 * same[1].score
+
+
+def test_words_that_only_pages_of_one_script_have_are_found_beside_others(indexed):
+    searcher = indexed(page(1, "a museum", "en"), page(2, "museums of it", "en"), page(3, "美術館の歴史", "ja"))
+    assert keys(searcher, "museum") == [1, 2]
+    assert keys(searcher, "美術館") == [3]
+    loose = Options(loose=True, group=False, diverse=False)
+    assert {hit.key for hit in searcher.search("the museum 歴史 of", options=loose).hits} == {1, 2, 3}
+
+
+def test_a_short_stem_has_its_forms_too(indexed):
+    texts = ("we run it", "she runs", "running", "a runner", "a rune")
+    searcher = indexed(*(page(key, text, "en") for key, text in enumerate(texts, 1)))
+    assert set(keys(searcher, "running")) == {1, 2, 3}
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

@@ -91,6 +91,9 @@ class IndexReader(Protocol):
     def scores(self, queries: Iterable[Query], keys: Sequence[int]) -> dict[int, float]:
         """What the queries give each of these documents in sum. However common the words, only these are looked at."""
 
+    def score_table(self, queries: Sequence[Query], keys: Sequence[int]) -> np.ndarray:
+        """The same one by one: a row for each query, a column for each document; 0 where it does not match."""
+
     def columns(self, names: Iterable[str], places: Sequence[Any]) -> dict[str, np.ndarray]:
         """Numbers of documents as arrays of 64-bit integers; 0 where a document has none."""
 

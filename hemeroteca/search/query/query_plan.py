@@ -21,7 +21,7 @@ from hemeroteca.search.query import clauses as q
 from hemeroteca.search.query.clauses import Note
 from hemeroteca.search.query.conditions import FEW_FORMS, MAX_FORMS, Conditions
 from hemeroteca.search.query.operators import host_in
-from hemeroteca.search.query.vocabulary import LONG_QUERY, Form, Vocabulary
+from hemeroteca.search.query.vocabulary import LONG_QUERY, Form, Vocabulary, rarity
 from hemeroteca.search.ranking import Weights
 
 MAX_TERMS = 256  # scored terms; of a longer query the rarest are kept
@@ -41,11 +41,21 @@ MAX_LITTLE = 300_000  # … beside so many of little words
 _TOO_LONG = Note("the query is very long: its {number} rarest words were searched", number=MAX_TERMS)
 
 
+class ScoredWord(msgspec.Struct, frozen=True):
+    """A word of the query with its forms in the index."""
+
+    forms: tuple[tuple[str, float], ...]  # terms, the typed one first, and what the engine takes for their rarity
+    weight: float  # the rarity of the word in any form, as often as it is in the query …
+    as_typed: float  # … and of the typed form; 0 when the index does not have it
+
+
 class Part(msgspec.Struct, frozen=True):
     query: ex.Query
     factor: float  # of its scores
     language: str = ""  # body field; empty: any
     first: ex.Query | None = None  # stricter and faster; enough when it finds enough
+    words: tuple[ScoredWord, ...] = ()  # by which the best of what it finds are scored anew
+    rest: ex.Query | None = None  # … and what is added to that: little words
 
 
 class Bonus(msgspec.Struct, frozen=True):
@@ -102,7 +112,7 @@ class QueryPlanner:
         self.vocabulary = Vocabulary(lexicon.reader, lexicon.languages, lexicon.forms)
         self.clauses = Conditions(self.vocabulary, tagged)
         self.stop_words: frozenset[str] = frozenset()
-        self.words: list[tuple[str, list[Form], float]] = []  # (field, forms of a word, times it is in the query)
+        self.words: list[tuple[str, str, list[Form], float]] = []  # (field, word, its forms, times it is in the query)
         self.little: list[tuple[str, Form, int]] = []  # … of the words that say nothing
 
     def plan(self, parsed: q.Parsed) -> QueryPlan:
@@ -192,7 +202,7 @@ class QueryPlanner:
         for name in self.vocabulary.fields:
             terms = []
             factor = 1.0
-            for field, forms, times in self.words:
+            for field, _, forms, times in self.words:
                 if field == name:
                     factor = max(factor, self.vocabulary.factor(name, forms[0].term))
                     terms += self._best_form(name, forms, times) if precisely else self._sum(name, forms, times)
@@ -202,7 +212,9 @@ class QueryPlanner:
                 query = ex.BooleanQuery(should=tuple(terms))
                 if precisely and not self.loose and (little := self._little_words(name)):
                     query = ex.BooleanQuery(must=(query,), should=tuple(little))
-                parts.append(Part(query, factor, name, None if precisely or self.loose else self._every_word(name)))
+                first = None if precisely or self.loose else self._every_word(name)
+                rest = ex.any_of(self._little_words(name)) if precisely or self.loose else None
+                parts.append(Part(query, factor, name, first, self._scored_words(name), rest))
         return parts
 
     def _best_form(self, name: str, forms: list[Form], times: float) -> list[ex.Query]:
@@ -218,9 +230,19 @@ class QueryPlanner:
             if form.documents >= least
         ]
 
+    def _scored_words(self, name: str) -> tuple[ScoredWord, ...]:
+        total = self.reader.documents
+        scored = []
+        for field, typed, forms, times in self.words:
+            if field == name:
+                known = tuple((form.term, rarity(form.documents, total)) for form in forms)
+                own = forms[0].as_typed * times if forms[0].term == typed else 0.0
+                scored.append(ScoredWord(known, forms[0].rarity * times, own))
+        return tuple(scored)
+
     def _every_word(self, name: str) -> ex.Query | None:
         """All words, as typed where that is a usual form: of common words enough pages have them all."""
-        words = [(forms, times) for field, forms, times in self.words if field == name]
+        words = [(forms, times) for field, _, forms, times in self.words if field == name]
         if not 1 <= len(words) <= MAX_REQUIRED:
             return None
         every = []
@@ -234,7 +256,7 @@ class QueryPlanner:
     # words that score
 
     def _words(self, words: list[str], plan: QueryPlan) -> None:
-        chosen: list[tuple[str, list[Form], int, float]] = []
+        chosen: list[tuple[str, str, list[Form], int, float]] = []
         self.vocabulary.hear(words)
         if len(self.vocabulary.languages) > 1 or len(self.vocabulary.fields) > 1:
             plan.language = self.vocabulary.language(words, self.spoken)
@@ -249,15 +271,15 @@ class QueryPlanner:
             for word, count in times.items():
                 if forms := self.vocabulary.forms(name, word)[:most]:
                     weight = count * (PAIR if analysis.is_spaceless(word) else 1.0)
-                    chosen.append((name, forms, sum(form.documents for form in forms), weight))
+                    chosen.append((name, word, forms, sum(form.documents for form in forms), weight))
         plan.doubtful = len(words) <= 16 and any(self._is_rare(word) for word in words)
         if len(chosen) > MAX_TERMS:
             plan.notes.append(_TOO_LONG)
-            keep = sorted(range(len(chosen)), key=lambda i: chosen[i][2])[:MAX_TERMS]
+            keep = sorted(range(len(chosen)), key=lambda i: chosen[i][3])[:MAX_TERMS]
             chosen = [chosen[i] for i in sorted(keep)]
-        self.words = [(name, forms, times) for name, forms, _, times in chosen]
+        self.words = [(name, word, forms, times) for name, word, forms, _, times in chosen]
         documents: dict[tuple[str, str], int] = {}
-        for name, forms, _, weight in chosen:
+        for name, _, forms, _, weight in chosen:
             for form in forms:
                 documents[name, form.term] = form.documents
                 plan.factors[name, form.term] = plan.factors.get((name, form.term), 0.0) + form.factor * weight

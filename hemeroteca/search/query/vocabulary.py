@@ -1,15 +1,16 @@
 """Which words of the index a word of a query stands for, and in which languages a query is read.
 
 The index holds words as they are written. A word of the query stands for all its forms in the index's vocabulary that
-share its stem. As typed it weighs mostly what BM25 gives it (`TYPED`); the other forms are weighed as the whole group
-is, so that a rare form is not taken for a rare word.
+share its stem. To find candidates, as typed it weighs mostly what BM25 gives it (`TYPED`); the other forms are weighed
+as the whole group is, so that a rare form is not taken for a rare word. In the best candidates all forms are counted
+together (`Retrieval.word_scores`).
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -24,7 +25,9 @@ OTHER_FORM = 0.9  # what a form counts that was not typed
 MAX_KNOWN = 20_000  # words remembered with their forms
 MIN_SHARE = 0.04  # of the pages, from which the forms of a language's words are looked for
 MAX_ENDING = 3  # letters that are taken off a word to find shorter forms of it
-MAX_ALIKE = 100  # words of the vocabulary that are compared with one of the query
+MIN_PREFIX = 3  # letters that forms of a word have in common, at least
+MAX_COUNTED = 30_000  # pages with forms of a word, counted by each form, up to which those with any are counted
+MAX_ALIKE = 200  # words of the vocabulary that are compared with one of the query
 MOST = 0.5  # of the pages; words of a language so many are in are about as rare in it as in all
 PRIOR_PAGES = 10  # … and of one few pages are in, as if so many more had a word as often as all do
 
@@ -35,6 +38,8 @@ class Form(msgspec.Struct, frozen=True, gc=False):
     term: str
     documents: int
     factor: float  # of its scores; what was not typed weighs as the group of forms it belongs to
+    rarity: float = 0.0  # of the word in any of its forms …
+    as_typed: float = 0.0  # … and of the one that was typed
 
 
 class Vocabulary:
@@ -146,9 +151,9 @@ class Vocabulary:
             # forms differ at the end, by y and i or a doubled letter also at the end of the stem
             shortest = min(stems.values(), key=len)
             prefix = shortest[:-1] if len(shortest) > 4 else shortest
-            if len(prefix) < 4 or not word.startswith(prefix):  # too many words begin so
+            if len(prefix) < MIN_PREFIX or not word.startswith(prefix):  # too many words begin so
                 prefix = word
-            alike = self.reader.terms(body, prefix, MAX_ALIKE) if len(prefix) > 2 else []
+            alike = self.reader.terms(body, prefix, MAX_ALIKE) if len(prefix) >= MIN_PREFIX else []
             alike = [(term, documents) for term, documents in alike if len(term) <= len(word) + 5]
             # what is shorter does not begin so: `niño` of `niños`, `cat` of `cats`
             shorter = [word[:end] for end in range(max(3, len(word) - MAX_ENDING), len(prefix))]
@@ -158,14 +163,22 @@ class Vocabulary:
                 having |= {term: documents for term, documents in alike if of[term] == stem}
         total = self.reader.documents
         elsewhere = self._elsewhere(name, word)
-        alone = _rarity(self._everywhere([word], having[word] + elsewhere), total)
-        together = _rarity(self._everywhere(having, sum(having.values()) + elsewhere), total)
+        alone = rarity(self._everywhere([word], having[word] + elsewhere), total)
+        together = rarity(self._everywhere(having, self._any(body, having) + elsewhere), total)
         as_typed, other = TYPED * alone + (1 - TYPED) * together, OTHER_FORM * together
         return [
-            Form(term, documents, (as_typed if term == word else other) / _rarity(documents, total))
+            Form(term, documents, (as_typed if term == word else other) / rarity(documents, total), together, alone)
             for term, documents in having.items()
             if documents
         ]
+
+    def _any(self, body: str, having: Mapping[str, int]) -> int:
+        """Pages that have any of some terms; each is in so many. Of many pages their sum, which is more."""
+        found = [term for term, documents in having.items() if documents]
+        most = sum(having.values())
+        if len(found) < 2 or most > MAX_COUNTED:
+            return most
+        return self.reader.search(ex.BooleanQuery(should=tuple(ex.TermQuery(body, term) for term in found)), 1).total
 
     def _everywhere(self, terms: Iterable[str], documents: int) -> float:
         """How many pages would have one of the terms if all were in the language asked for; `documents` do have it."""
@@ -195,6 +208,6 @@ def _little(words: list[str], code: str) -> int:
     return sum(analysis.is_stop_word(word, code) for word in words[:LONG_QUERY])
 
 
-def _rarity(documents: float, total: int) -> float:
+def rarity(documents: float, total: int) -> float:
     """BM25's weight of a word in so many documents, as the engine computes it."""
     return math.log(1 + (max(total, documents) - documents + 0.5) / (documents + 0.5))

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 import numpy as np
 import tantivy
-from tantivy import Order, Query
+from tantivy import Occur, Order, Query
 
 from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search.analysis import BIGRAMS
@@ -85,18 +85,32 @@ class TantivyReader:
         return Matches(best, found.count if count else 0)  # type: ignore[attr-defined]  # the engine's stub lacks it
 
     def scores(self, queries: Iterable[expressions.Query], keys: Sequence[int]) -> dict[int, float]:
-        these = expressions.KeysQuery(tuple(keys))
-        # both required: what is optional would be looked for between these documents too
-        found = [
-            match
-            for query in queries
-            for match in self.search(expressions.all_of((these, query)), len(keys), count=False).best
-        ]
         scores: dict[int, float] = {}
-        of = self.columns(("key",), [match.place for match in found])["key"].tolist()
-        for key, match in zip(of, found, strict=True):
-            scores[key] = scores.get(key, 0.0) + match.score
+        for _, key, score in self._scored(queries, keys):
+            scores[key] = scores.get(key, 0.0) + score
         return scores
+
+    def score_table(self, queries: Sequence[expressions.Query], keys: Sequence[int]) -> np.ndarray:
+        table = np.zeros((len(queries), len(keys)))
+        columns = {key: column for column, key in enumerate(keys)}
+        for row, key, score in self._scored(queries, keys):
+            table[row, columns[key]] = score
+        return table
+
+    @_told
+    def _scored(self, queries: Iterable[expressions.Query], keys: Sequence[int]) -> list[tuple[int, int, float]]:
+        """Number of a query, key of a document that it matches, score."""
+        if not keys:
+            return []
+        these = translated(expressions.KeysQuery(tuple(keys)), self._schema)
+        found: list[tuple[int, float, Any]] = []
+        for number, query in enumerate(queries):
+            # both required: what is optional would be looked for between these documents too
+            both = Query.boolean_query([(Occur.Must, these), (Occur.Must, translated(query, self._schema))])
+            hits = self._searcher.search(both, limit=len(keys), count=False).hits
+            found += [(number, score, place) for score, place in hits]
+        of = self._column("key", [place for _, _, place in found]).tolist()
+        return [(number, key, score) for (number, score, _), key in zip(found, of, strict=True)]
 
     @_told
     def columns(self, names: Iterable[str], places: Sequence[Any]) -> dict[str, np.ndarray]:
