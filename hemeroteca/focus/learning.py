@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 BITS = 18
-DISCOUNT = 0.7  # what a target is worth to the link one step before it
+DISCOUNT = 0.8  # what a target is worth to the link one step before it
 MAX_STEPS = 4  # links before a target that are credited
 # Visits of a group that count as much as what was thought of its links before: at first, and what is tried.
 INERTIA = 4.0
