@@ -3,7 +3,6 @@
 import os
 import random
 import shutil
-from datetime import datetime
 
 import pytest
 
@@ -26,32 +25,6 @@ PIPELINES = [
     [{"$match": {"timestamp": {"$gte": "2024-03-01", "$lt": "2024-04-01"}}}, {"$count": "n"}],
     [{"$match": {"comment": {"$regex": "^cambio 1"}}}, {"$count": "n"}],
     [{"$group": {"_id": None, "minor": {"$sum": "$minor"}, "top": {"$max": "$size"}}}],
-    [{"$match": {"$and": [{"size": {"$gte": 100, "$lte": 900}}, {"user": {"$in": ["Ana", "Beto", "CleanBot"]}},
-                          {"user": {"$nin": ["CleanBot"]}}, {"user": {"$ne": "Beto"}}]}}, {"$count": "n"}],
-    [{"$match": {"$nor": [{"user": {"$eq": "Ana"}}, {"minor": True}], "sha1": {"$exists": True},
-                 "size": {"$not": {"$lt": 50}}, "tags": {"$size": 1}}}, {"$count": "n"}],
-    [{"$match": {"$expr": {"$gt": ["$size", {"$multiply": ["$pageid", 200]}]}}}, {"$count": "n"}],
-    [{"$match": {"comment": {"$regex": "CAMBIO 2", "$options": "i"}}}, {"$count": "n"}],
-    [{"$project": {"revid": 1, "sum": {"$add": ["$size", 1, 2]}, "less": {"$subtract": ["$size", "$revid"]},
-                   "share": {"$divide": ["$size", 4]}, "rest": {"$mod": ["$size", 7]},
-                   "distance": {"$abs": {"$subtract": ["$revid", "$size"]}}}}, {"$sort": {"revid": 1}}],
-    [{"$project": {"revid": 1, "who": {"$ifNull": ["$user", "nobody"]}, "size": {"$size": "$tags"},
-                   "words": {"$concat": ["$title", "/", "$comment"]}, "small": {"$toLower": "$title"},
-                   "large": {"$toUpper": "$comment"}, "long": {"$strLenCP": "$comment"}, "one": {"$literal": "$1"},
-                   "part": {"$substr": ["$comment", 1, 3]}}}, {"$sort": {"revid": 1}}],
-    [{"$project": {"revid": 1, "y": {"$year": "$timestamp"}, "m": {"$month": "$timestamp"},
-                   "d": {"$dayOfMonth": "$timestamp"}, "n": {"$dayOfYear": "$timestamp"},
-                   "h": {"$hour": "$timestamp"}, "i": {"$minute": "$timestamp"},
-                   "text": {"$dateToString": {"format": "%d/%m/%Y %H:%M", "date": "$timestamp"}}}},
-     {"$sort": {"revid": 1}}],
-    [{"$project": {"revid": 1, "kind": {"$cond": [{"$gte": ["$size", 500]}, "large", "small"]},
-                   "eq": {"$eq": ["$revid", 7]}, "ne": {"$ne": ["$revid", 7]}, "lt": {"$lt": ["$revid", 7]},
-                   "lte": {"$lte": ["$revid", 7]}}}, {"$sort": {"revid": 1}}, {"$limit": 9}],
-    [{"$match": {"user": {"$ne": None}}},
-     {"$group": {"_id": "$revid", "a": {"$first": "$user"}, "b": {"$last": "$user"}, "all": {"$push": "$user"}}},
-     {"$sort": {"_id": 1}}],
-    [{"$group": {"_id": "$pageid", "n": {"$count": {}}, "least": {"$min": "$size"}, "days": {"$addToSet": "$minor"},
-                 "spread": {"$stdDevPop": "$size"}, "sample": {"$stdDevSamp": "$size"}}}, {"$sort": {"_id": 1}}],
 ]  # fmt: skip
 
 
@@ -131,20 +104,6 @@ def test_pipelines_give_the_same(lake, reference):
         assert got, stages
 
 
-def test_the_pipelines_compared_use_everything_a_pipeline_can_say():
-    """Whoever adds a stage or an operator adds it to the pipelines that both engines are asked."""
-    from hemeroteca.lake import pipeline
-
-    def names(value):
-        if isinstance(value, dict):
-            return {name for name in value if name.startswith("$")}.union(*map(names, value.values()))
-        return set().union(*map(names, value)) if isinstance(value, list) else set()
-
-    used = names(PIPELINES)
-    for known in (pipeline._STAGES, pipeline._ACCUMULATORS, pipeline._ORDERINGS, pipeline._OPERATORS):
-        assert set(known) <= used
-
-
 @pytest.mark.parametrize(
     ("stages", "reason"),
     [
@@ -176,49 +135,11 @@ def test_metrics_give_the_same(lake, reference):
         assert _plain(got[name]) == _plain(expected[name]), name
         assert got[name], name
     assert metrics.reverted(lake, everything) == metrics.reverted(reference, everything)
-    assert sorted(metrics.addresses(lake, everything)) == sorted(metrics.addresses(reference, everything)) != []
-    assert metrics.authors(lake, filters.read({"pageid": 0})) == metrics.authors(reference, filters.read({"pageid": 0}))
-
-
-def test_comparison_and_trends_give_the_same(lake, reference):
-    import ibis
-
-    from hemeroteca.wiki import metrics
-
-    pages = [("w", 0), ("w", 2)]
-    got, expected = (metrics.compare(found, pages) for found in (lake, reference))
-    for name in ("articles", "months"):
-        assert _plain(got[name]) == _plain(expected[name]) != []
-    now = ibis.literal(datetime(2024, 2, 17))
-    got, expected = (found.rows(metrics.unusual(found.revisions, now, 3)) for found in (lake, reference))
-    assert _plain(got) == _plain(expected) != []
-
-
-@pytest.mark.parametrize(
-    "given",
-    [{"tag": "mw-reverted"}, {"size": 300, "sizematch": -1}, {"date": "2024-02-01"}, {"user": "~2026-1"},
-     {"datestart": "2024-01-30", "dateend": "2024-02-03", "title": "Nuevo"}],
-)  # fmt: skip
-def test_filters_mean_the_same(lake, reference, given):
-    from hemeroteca.wiki import filters, metrics
-
-    meant = filters.read(given)
-    got, expected = (filters.apply(found.revisions, meant) for found in (lake, reference))
-    assert lake.value(got.count()) == reference.value(expected.count()) > 0
-    counted = [table.group_by(value=table.timestamp.date()).aggregate(count=table.count()) for table in (got, expected)]
-    modes = [
-        found.rows(metrics.most(table).order_by("value"))
-        for found, table in zip((lake, reference), counted, strict=True)
-    ]
-    assert _plain(modes[0]) == _plain(modes[1])
 
 
 def _plain(rows):
-    """Floats to nine digits, lists in one order; whatever the engine's own types of numbers are."""
-
-    def plain(value):
-        if isinstance(value, list):
-            return sorted(map(plain, value))
-        return round(float(value), 9) if isinstance(value, float | int) else value
-
-    return [{key: plain(value) for key, value in row.items()} for row in rows]
+    """Floats to nine digits; whatever the engine's own types of numbers are."""
+    return [
+        {key: round(float(value), 9) if isinstance(value, float | int) else value for key, value in row.items()}
+        for row in rows
+    ]
