@@ -382,7 +382,7 @@ CONNECTING = re.compile(
 )
 # Who connects without the fetchers, and why that is right.
 BY_THEMSELVES = {
-    "console/account.py": "mail by the server that the setting `mail_server` names",
+    "accounts/adapter.py": "mail by the server that the setting `mail_server` names",
     "fetch": "the fetchers, and the client around one",
     "fleet/device/fetching.py": "the device's own fetcher: in the table above",
     "fleet/device/link.py": "to the coordinator that its owner named",

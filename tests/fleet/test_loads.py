@@ -226,7 +226,7 @@ def test_what_waits_behind_a_slow_site_is_never_sent_after_the_end(monkeypatch):
     proof, address = "hemeroteca-load-" + "1" * 32, "127.0.0.1"
     plan = {"test": "t", "requests": 20, "url": "http://shop.test/x", "address": address, "proof": proof,
             "seconds": 0.01}  # fmt: skip
-    asked, answers = [], threading.Event()
+    asked, answers, others = [], threading.Event(), set(threading.enumerate())
 
     class Ending(FakeLink):
         def post(self, path, value):
@@ -248,7 +248,7 @@ def test_what_waits_behind_a_slow_site_is_never_sent_after_the_end(monkeypatch):
     monkeypatch.setattr(load, "LATE_SECONDS", PATIENCE)
     told = Load(link, Guard(allow_private=True), True, "x", lambda: False).run(lambda answer: None)
     assert told == "the load test is over"
-    threads = [one for one in threading.enumerate() if one.name.startswith("ThreadPoolExecutor")]
+    threads = set(threading.enumerate()) - others
     answers.set()
     for one in threads:
         one.join(PATIENCE)
