@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import BadRequest, SuspiciousOperation
+from django.db import DataError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.http.multipartparser import MultiPartParserError
 
@@ -110,6 +111,11 @@ def install(api: "NinjaAPI") -> None:
     @api.exception_handler(MultiPartParserError)
     def nonsense(request: HttpRequest, error: Exception) -> HttpResponse:
         return problem(400, f"The request cannot be read: {error}")
+
+    @api.exception_handler(DataError)
+    def unkeepable(request: HttpRequest, error: DataError) -> HttpResponse:
+        log.warning("%s %s: %s", request.method, request.path, error)
+        return problem(422, "The request has a text or a number that the database cannot keep or look for.")
 
     @api.exception_handler(Exception)
     def failed(request: HttpRequest, error: Exception) -> HttpResponse:

@@ -46,6 +46,9 @@ def scan(
     size = path.stat().st_size
     end = size if end is None else min(end, size)
     with path.open("rb") as file:
+        if not file.seekable():
+            yield Damage(0, 1, "a pipe is not read here; write what comes from it into a file first")
+            return
         start = file.read(4)
         file.seek(0)
         if start[:2] == b"\x1f\x8b":

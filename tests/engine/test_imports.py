@@ -142,6 +142,7 @@ def test_ctrl_c_keeps_what_was_taken_and_the_same_command_goes_on(system, engine
     importing.send_signal(signal.SIGINT)
     wait_for(lambda: not opened(pipe) and importing.poll() is not None)
     out, err = importing.communicate()
+    assert out, (importing.returncode, err)
     first = json.loads(out)
     assert (importing.returncode, first["stopped"]) == (130, True), err
     assert "same command goes on" in err

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import os
 from pathlib import Path
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hemeroteca import warc
-from hemeroteca.warc import builder
+from hemeroteca.warc import builder, scan
 from tests.warc.making import exchange as exchange_of
 from tests.warc.making import revisit as revisit_of
 from tests.warc.reading import by_fastwarc, by_warcio, warcio_check
@@ -242,3 +243,14 @@ def test_status_lines_of_every_version_are_read(status):
     records = exchange(status + b"\r\n\r\n")
     assert [s.status for s in by_warcio(records.data)] == ["200", ""]
     assert by_warcio(records.data) == by_fastwarc(records.data)
+
+
+def test_a_pipe_is_told_apart_from_a_file(tmp_path):
+    pipe = tmp_path / "pipe.warc.gz"
+    os.mkfifo(pipe)
+    held = os.open(pipe, os.O_RDWR)  # else whoever opens it waits for somebody who writes
+    try:
+        (damage,) = scan.scan(pipe)
+    finally:
+        os.close(held)
+    assert "a pipe is not read here" in damage.reason
