@@ -10,6 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from hemeroteca.accounts import Actor
+from hemeroteca.console import names
 from hemeroteca.console.search import number_in
 from hemeroteca.errors import Conflict
 from hemeroteca.jobs import queries, services, workers
@@ -57,7 +58,9 @@ def job(request: HttpRequest, number: int) -> HttpResponse:
         return redirect("job", found.pk)
     lines = queries.log(actor, found.pk)[-LINES:]
     result = found.result if isinstance(found.result, dict) else {}
-    facts = [(name, value) for name, value in result.items() if isinstance(value, str | int | float)]
+    facts = [
+        (names.RESULTS.get(name, name), value) for name, value in result.items() if isinstance(value, str | int | float)
+    ]
     context = {"job": shown(found), "lines": lines, "arguments": _told(found.arguments), "result": facts}
     return render(request, "console/job.html", context)
 

@@ -1,5 +1,7 @@
 """What the code calls by a short word has a name for people, and truths and endings are said in their language."""
 
+from typing import get_type_hints
+
 import pytest
 from django.utils import translation
 
@@ -13,6 +15,19 @@ def test_every_kind_of_job_and_every_area_has_a_name():
     ours = {name for name, kind in kinds.every().items() if kind.run.__module__.startswith("hemeroteca.")}
     assert ours == names.WORK.keys()
     assert set(SCOPES) == names.SCOPES.keys()
+
+
+def test_whatever_a_job_tells_of_its_end_has_a_name():
+    """Lists and what is inside others is shown elsewhere."""
+    shown = {int, str, bool, int | None}
+    told = {
+        name
+        for kind in kinds.every().values()
+        if kind.run.__module__.startswith("hemeroteca.")
+        for name, type_ in get_type_hints(get_type_hints(kind.run)["return"]).items()
+        if type_ in shown
+    }
+    assert told <= names.RESULTS.keys()
 
 
 @pytest.mark.parametrize(
