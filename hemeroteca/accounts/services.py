@@ -237,8 +237,8 @@ def favourites(actor: Actor) -> list[Favourite]:
 def keep_favourite(actor: Actor, url: str, title: str = "") -> Favourite:
     require(actor, "account.favourites")
     url = url.strip()
-    if actor.user is None or not url or len(url) > 4096:
-        raise Invalid("name the address of a page to keep")
+    if actor.user is None or not url or len(url) > 4096 or "\0" in url + title:
+        raise Invalid("name the address of a page to keep; no text here has a NUL character")
     if Favourite.objects.filter(user=actor.user).count() >= MAX_FAVOURITES:
         raise Conflict(f"there are {MAX_FAVOURITES} favourites already; remove some first")
     kept, _new = Favourite.objects.update_or_create(user=actor.user, url=url, defaults={"title": title.strip()[:300]})

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from ninja import Query, Schema
 from ninja.errors import HttpError
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field
 
 from hemeroteca.warc.timestamps import moment
 
@@ -20,18 +20,9 @@ Cursor = Annotated[str, Query(max_length=400, description="`next_cursor` of the 
 
 
 class RequestBody(Schema):
-    """What a caller sends. A field that does not exist is a mistake, not something to pass over; so is a text that not
-    every database can keep."""
+    """What a caller sends. A field that does not exist is a mistake, not something to pass over."""
 
     model_config = ConfigDict(extra="forbid")
-
-    @model_validator(mode="after")
-    def _without_nul(self) -> "RequestBody":
-        for name, value in self:
-            texts = value if isinstance(value, list | tuple) else (value,)
-            if any(isinstance(text, str) and "\0" in text for text in texts):
-                raise ValueError(f"`{name}` has a NUL character, which no text here may have")
-        return self
 
 
 class Listing(Schema, Generic[Item]):

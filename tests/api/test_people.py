@@ -118,4 +118,4 @@ def test_an_invitation_is_made_used_once_and_can_be_withdrawn(instance, administ
 @pytest.mark.parametrize("url", ["\0", "https://example.org/\0"])
 def test_a_text_that_not_every_database_keeps_is_refused(instance, reader, url):  # noqa: F811
     status, told = caller(reader)("PUT", "/favourites", {"url": url})
-    assert (status, "`url` has a NUL character" in told["detail"]) == (422, True), told
+    assert (status, "NUL" in told["detail"]) == (422, True), told
