@@ -25,8 +25,8 @@ def simulate(
     process: Annotated[
         list[str] | None,
         typer.Option(
-            help="Generated pages: bernoulli, poisson, seasonal, bursty, regime, silent, sections, releases; with "
-            "bernoulli:p=.9 or poisson:rate=2 (a day) for all of them.",
+            help="Generated pages: bernoulli, poisson, seasonal, academic, bursty, regime, silent, sections, releases; "
+            "with bernoulli:p=.9 or poisson:rate=2 (a day) for all of them.",
             show_default=False,
         ),
     ] = None,

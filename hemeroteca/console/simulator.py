@@ -35,6 +35,8 @@ PROCESSES = {
     "poisson": gettext_lazy("At random, pages at their own rates"),
     "bursty": gettext_lazy("In bursts, with long silences"),
     "seasonal": gettext_lazy("By weekday and season"),
+    "academic:p=.8": gettext_lazy("A university's news: working days of term"),
+    "academic:p=.2": gettext_lazy("A quiet faculty: seldom, and only in term"),
     "regime": gettext_lazy("Habits that change now and then"),
     "sections": gettext_lazy("Pages of a section together"),
     "releases": gettext_lazy("All at once, now and then"),

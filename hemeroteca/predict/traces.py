@@ -128,6 +128,7 @@ def parse(lines: Iterable[str], name: str) -> Trace:
 
 
 Rates: TypeAlias = "Callable[[int, np.random.Generator], NDArray[np.float64]]"  # changes per day of so many pages
+DAILY = ("bernoulli", "academic")  # their rate is the chance of a change on a day
 Process: TypeAlias = "Callable[[int, float, np.random.Generator, Rates], list[NDArray[np.float64]]]"
 
 
@@ -170,6 +171,18 @@ def seasonal(pages: int, hours: float, rng: np.random.Generator, rates: Rates) -
         return np.where(working, np.where(office, 1.0, 0.1), 0.05)
 
     return [_thinned(r * 3, hours, active, rng) for r in rates(pages, rng)]
+
+
+def academic(pages: int, hours: float, rng: np.random.Generator, rates: Rates) -> list[NDArray[np.float64]]:
+    """A university's year from its first of January, a Monday: working days of term with a fixed probability each."""
+    day = np.arange(int(hours // DAY))
+    of_year = day % 365
+    term = (of_year >= 7) & ((of_year < 212) | (of_year >= 257)) & (of_year < 348)  # not August, nor Christmas
+    out = []
+    for p in rates(pages, rng):
+        days = np.flatnonzero(term & (day % 7 < 5) & (rng.random(day.size) < p))
+        out.append((days * DAY + rng.uniform(0, DAY)).astype(np.float64))
+    return out
 
 
 def bursty(pages: int, hours: float, rng: np.random.Generator, rates: Rates) -> list[NDArray[np.float64]]:
@@ -247,9 +260,9 @@ def _given_rates(name: str, option: str) -> Rates:
         value = -1.0
     if kind not in ("p", "rate") or not 0 < value < (1 if kind == "p" else 1000) or name == "silent":
         raise ValueError(f"{name}:{option} is not understood; write {name}:p=.9 (a day) or {name}:rate=2 (a day)")
-    if name == "bernoulli" and value >= 1:
+    if name in DAILY and value >= 1:
         raise ValueError(f"{name}:{option}: a page of this process changes at most once a day; write p=.9")
-    rate = value if kind == "rate" or name == "bernoulli" else -math.log1p(-value)
+    rate = value if kind == "rate" or name in DAILY else -math.log1p(-value)
     return lambda pages, rng: np.full(pages, rate)
 
 
@@ -270,6 +283,7 @@ PROCESSES: dict[str, tuple[Process, int]] = {
     "bernoulli": (bernoulli, 0),
     "poisson": (poisson, 0),
     "seasonal": (seasonal, 0),
+    "academic": (academic, 0),
     "bursty": (bursty, 0),
     "regime": (regime, 0),
     "silent": (silent, 0),

@@ -191,6 +191,15 @@ def test_processes_have_the_habits_they_are_named_after():
     assert np.mean([d.std() / d.mean() for d in poisson]) == pytest.approx(1, abs=0.1)
 
 
+def test_universities_change_on_working_days_of_term_only():
+    # 2024-01-01 is a Monday. Of the first 241 days (until 28 August), days 7 to 211 are in term: 205 days, which begin
+    # on a Monday, 29 weeks and 2 days: 147 working days. At p = .8 that is 117.6 changes, deviation 4.8.
+    pages = generate("academic:p=.8", pages=100, days=241, seed=2).changes
+    days = [np.floor(c / 24).astype(int) for c in pages]
+    assert all(((d >= 7) & (d < 212) & (d % 7 < 5)).all() for d in days)
+    assert np.mean([d.size for d in days]) == pytest.approx(117.6, abs=3 * 4.8 / 10)
+
+
 def test_signals_reach_the_policies_that_listen():
     history = trace([24 * 137 + 1], days=180)  # by then the rule waits more than 15 days
     deaf = simulate(history, Simple(), Settings(warmup=0))
