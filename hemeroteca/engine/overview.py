@@ -83,7 +83,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     import shutil
 
     from django.conf import settings
-    from django.db.models import Count, Min, Sum
+    from django.db.models import Count, Min, Q, Sum
 
     from hemeroteca.archive.models import Capture, WarcFile
     from hemeroteca.archive.stats import growth
@@ -91,6 +91,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     from hemeroteca.frontier.models import STANDING, Crawl, Host, Page, Visit
     from hemeroteca.frontier.visit import State
     from hemeroteca.search.index import count_documents
+    from hemeroteca.urls import UrlRole
 
     instance: Instance = settings.INSTANCE
     live = read_engine_status(instance)
@@ -104,15 +105,20 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     queued = Visit.objects.filter(state=State.QUEUED, crawl__in=running)
     by_state[State.QUEUED] = live.queued if live is not None else queued.count()
     reasons: dict[tuple[str, str], ReasonStatus] = {}
+    # answered with an error, which was captured; a sitemap is no page
+    answered = Visit.objects.filter(state=State.DONE, reason__startswith="http-").exclude(role=UrlRole.SITEMAP)
+    for crawl, count in answered.values_list("crawl_id").annotate(Count("id")):
+        by_state[State.FAILED] += count
+        by_crawl[crawl, State.FAILED] += count
     grouped = (
-        Visit.objects.filter(state__in=(State.FAILED, State.EXCLUDED))
+        Visit.objects.filter(Q(state__in=(State.FAILED, State.EXCLUDED)) | Q(pk__in=answered))
         .values("state", "reason")
         .annotate(pages=Count("id"), example=Min("page__url"))
         .order_by("-pages")[:500]
     )
     for row in grouped:
-        code = str(row["reason"]).partition(":")[0].partition(" of ")[0]
-        name = names[row["state"]]
+        code = str(row["reason"]).partition(";")[0].partition(":")[0].partition(" of ")[0]
+        name = names[max(row["state"], State.FAILED)]
         entry = reasons.setdefault((name, code), ReasonStatus(code, name, 0, f"{row['example']}: {row['reason']}"))
         entry.pages += row["pages"]
     return Status(

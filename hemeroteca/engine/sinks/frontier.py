@@ -110,7 +110,7 @@ class FrontierSink:
         elif status >= 400:
             if visit.role != UrlRole.SITEMAP:
                 run.counts.failed += 1
-            run.count_reason(f"http-{status}")
+            run.count_note(f"http-{status}")  # the error page is captured
             reason = f"http-{status}; {reason}" if reason else f"http-{status}"
         elif trip.result.failure:
             reason = f"{reasons.failure_text(trip.result)}; {reason}"
