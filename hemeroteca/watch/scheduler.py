@@ -270,6 +270,8 @@ class Scheduler:
             self.state.outages.host_failed(site)
         if visit is not None and visit.source:
             self.state.announcements.forget(ending.key)
+        if ending.how is How.EXCLUDED and ending.key not in self.state.pages and ending.key not in sub.seeds:
+            return  # a link that robots.txt closes is no trouble of the site
         self.state.outages.no_answer(sub, ending.key, ending.url, ending.reason, self.state.now_ms, asked=asked)
 
     def write(self) -> None:

@@ -85,3 +85,15 @@ def test_a_crawl_of_a_wider_scope_follows_the_links_of_pages_another_crawl_knows
     crawl(web, "page")
     crawl(web, "host")
     assert set(TREE) <= set(web.asked)
+
+
+def test_a_link_that_robots_txt_closes_is_no_trouble_of_its_site(monkeypatch):
+    web = Still(etags=False)
+    web.pages |= {"/robots.txt": "User-agent: *\nDisallow: /private/", "/": "<a href=/private/x>x</a>"}
+    subscription, _ = services.subscribe(SYSTEM, Order(url=HOME, scope="host", requisites=False, mode="fixed 48"))
+    Days(web, days=1, step_hours=6).run(monkeypatch, allow_private=True)
+    web.server.close()
+    assert watched() == {"/"}
+    assert "/private/x" not in web.asked
+    subscription.refresh_from_db()
+    assert (subscription.failures, subscription.last_error) == (0, "")
