@@ -2,8 +2,8 @@
 
 A picture or style replaced at the same address changes no byte of the pages that show it. Each requisite is asked for
 conditionally, with a new version of a page that needs it but at most every `REST_MS`. Styles, which are few and change
-the look of every page, are looked at one by one with any visit of the site once they are `OLD_MS` old; of all others
-the one seen longest ago with every fiftieth visit (`VISITS`).
+the look of every page, are looked at when somebody asks for a check, and one by one with any visit of the site once
+they are `OLD_MS` old; of all others the one seen longest ago with every fiftieth visit (`VISITS`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -89,6 +89,10 @@ class Requisites:
         page = one.page or (sub.seeds[0] if sub.seeds else 0)
         if page:
             self._state.writes.change(visit, sub.id, difference, site, before, first=True, page=page)
+
+    def check(self, number: int) -> None:
+        """Somebody wants a subscription looked at now: its styles too."""
+        self._want(number, list(self._styles.get(number, ())))
 
     def due(self) -> Iterator[Candidate]:
         """Requisites to be visited now."""

@@ -408,6 +408,7 @@ class ActiveSubscriptions:
             ]
             waited = [key for last_ms, key in heapq.nsmallest(MAX_CHECKED, mine) if last_ms < row.check_ms]
             self._state.asked |= dict.fromkeys(waited, row.check_ms)
+            self._state.requisites.check(row.pk)
 
     def _make(self, row: Subscription) -> ActiveSubscription:
         scope = msgspec.convert(row.crawl.options["scope"], urls.Scope)

@@ -256,6 +256,21 @@ def test_the_style_of_a_page_that_never_changes_is_looked_at_every_week(tmp_path
     assert asked == [7, 14, 21, 28]
 
 
+def test_a_check_that_somebody_asks_for_looks_at_styles_too(tmp_path):
+    style = "https://news.test/style.css"
+    sub = subscribe(mode="fixed 24")
+    world = World(tmp_path)
+    requisite(world, sub, style, first=True)
+    world.add(sub, "https://news.test/a", [])
+    world.now += 3600  # nothing is due
+    assert world.scheduler.due(world.now, world.crawls)[1] == []
+    Subscription.objects.filter(pk=sub.pk).update(check_ms=int(world.now * 1000) + 1)
+    world.scheduler.refresh()
+    world.now += 60
+    asked = {found.url for found in world.scheduler.due(world.now, world.crawls)[1]}
+    assert asked == {"https://news.test/a", style}
+
+
 def test_a_picture_replaced_at_its_address_is_a_change_of_content(tmp_path):
     # Its bytes cannot be compared as text: another digest is a whole change, 1.0, of the content of a page with it.
     picture = "https://news.test/photo.png"
