@@ -108,7 +108,7 @@ _RULE = re.compile(
     r"(allow|dis+al+[ao]w|diasllow|crawl[- ]?delay|sitemaps?|site-map)\s*(?::|\s)\s*(.*)", re.IGNORECASE
 ).fullmatch
 _LITERAL = re.compile(r"[A-Za-z0-9/_.~-]*").match
-_TOKEN = re.compile(r"\*(?=\s|$)|[A-Za-z0-9_-]+").match
+_TOKEN = re.compile(r"\*(?=\s|(?:%C2)?%A0|$)|[A-Za-z0-9_-]+").match  # %A0: a no-break space after the asterisk
 
 
 def _parse(body: bytes) -> tuple[list[_Group], list[str]]:

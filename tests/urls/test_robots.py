@@ -161,3 +161,9 @@ def test_a_page_hides_after_its_time() -> None:
 )
 def test_no_header_raises(headers: list[str], token: str) -> None:
     urls.robots.directives(headers, token)
+
+
+@pytest.mark.parametrize("space", [b"\xa0", b"\xc2\xa0"])
+def test_a_no_break_space_after_the_asterisk_does_not_open_the_site(space):
+    rules = Robots.read(200, b"User-agent: *" + space + b"\nDisallow: /closed")
+    assert not rules.allows("https://site.test/closed", "hemeroteca")
