@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from hemeroteca.lake.parquet import TextWriter
 
 MAX_ROWS = 20_000  # held before they are written
-MAX_TEXT_BYTES = 48 << 20
+MAX_TEXT_BYTES = 48 << 20  # the same of texts
+MAX_WRITTEN_BYTES = 256 << 20  # of texts that are in their file already, and read again after a kill
 DRAFT_MS = 24 * 3_600_000  # after which a draft's writer counts as gone
 DROPPED_MS = 15 * 60_000  # for readers that began before a file was replaced
 FILES_IN_PART = 8  # of one table, wiki and bucket, before they are made into one
@@ -69,21 +70,22 @@ class Buffer:
         self._files = files or lake_files()
         self._changes: list[Change] = []
         self._texts: dict[int, TextWriter] = {}  # by bucket
-        self._rows = self._bytes = 0
+        self._rows = self._held = self._written = 0
 
     def add(self, change: Change, mixed: bool = False) -> None:
         """Take a change. Its texts go to their file at once, unless articles come `mixed` and must be sorted first."""
         self._rows += len(change.revisions) + len(change.changed) + len(change.events) + 1
-        self._bytes += sum(len(text.text) for text in change.texts)
-        if change.texts and not mixed:
+        if mixed:
+            self._held += sum(len(text.text) for text in change.texts)
+        elif change.texts:
             for text in change.texts:
-                self._writer(bucket(text.pageid)).add(text)
+                self._written += self._writer(bucket(text.pageid)).add(text)
             change = msgspec.structs.replace(change, texts=[])
         self._changes.append(change)
 
     @property
     def full(self) -> bool:
-        return self._rows >= MAX_ROWS or self._bytes >= MAX_TEXT_BYTES
+        return self._rows >= MAX_ROWS or self._held >= MAX_TEXT_BYTES or self._written >= MAX_WRITTEN_BYTES
 
     @property
     def empty(self) -> bool:
@@ -103,7 +105,7 @@ class Buffer:
                 texts = self._texts_without(overtaken.articles, texts)
         else:
             _discard(texts, self._files)
-        self._changes, self._rows, self._bytes = [], 0, 0
+        self._changes, self._rows, self._held, self._written = [], 0, 0, 0
         if lost:
             raise Overtaken(lost)
 
