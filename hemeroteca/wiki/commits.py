@@ -52,14 +52,16 @@ class Change(msgspec.Struct):
     texts: list[Text] = []
     events: list[Event] = []
     fields: dict[str, Any] = {}  # of the article's row
+    brought: int = 0  # texts that are in their file already
 
 
 class Overtaken(Exception):  # noqa: N818 - a state, not an error
     """Another writer kept something of these articles meanwhile; what was read must be compared anew."""
 
-    def __init__(self, articles: Sequence[int]) -> None:
+    def __init__(self, articles: Sequence[int], changes: Sequence[Change] = ()) -> None:
         super().__init__(f"articles {', '.join(map(str, articles))} were written by another worker")
         self.articles = tuple(articles)
+        self.changes = changes  # what was thrown away
 
 
 class Buffer:
@@ -80,7 +82,7 @@ class Buffer:
         elif change.texts:
             for text in change.texts:
                 self._written += self._writer(bucket(text.pageid)).add(text)
-            change = msgspec.structs.replace(change, texts=[])
+            change = msgspec.structs.replace(change, texts=[], brought=len(change.texts))
         self._changes.append(change)
 
     @property
@@ -93,21 +95,21 @@ class Buffer:
 
     def write(self) -> None:
         """Keep everything gathered. Raises Overtaken with the articles whose part was thrown away."""
-        lost: list[int] = []
+        lost: list[Change] = []
         texts = self._finished_texts()
         while self._changes:
             try:
                 commit(self._wiki, self._changes, self._files, texts)
                 break
             except Overtaken as overtaken:
-                lost += overtaken.articles
+                lost += [change for change in self._changes if change.article in overtaken.articles]
                 self._changes = [change for change in self._changes if change.article not in overtaken.articles]
                 texts = self._texts_without(overtaken.articles, texts)
         else:
             _discard(texts, self._files)
         self._changes, self._rows, self._held, self._written = [], 0, 0, 0
         if lost:
-            raise Overtaken(lost)
+            raise Overtaken(list(dict.fromkeys(change.article for change in lost)), lost)
 
     def _writer(self, number: int) -> TextWriter:
         from hemeroteca.lake.parquet import TextWriter
