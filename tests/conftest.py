@@ -18,6 +18,7 @@ TOGETHER = (
     "tests/extract/test_monsters.py",
     "tests/fetch/test_browser.py",
     "tests/geo/test_real_servers.py",
+    "tests/lake/test_engines.py",
     "tests/replay/",
     "tests/search/test_quality.py",
     "tests/wiki/",

@@ -40,7 +40,8 @@ class TextWriter:
         self._filled = 0
         self._writer = pq.ParquetWriter(target, schema(TEXTS), **_settings(TEXTS, WRITE_LEVEL))
 
-    def add(self, text: Text) -> None:
+    def add(self, text: Text) -> int:
+        """Take a text; its bytes."""
         data = text.text.encode("utf-8", "replace")
         if self._filled + len(data) > TEXT_PAGE_BYTES or len(self._keys) >= TEXT_ROWS_IN_GROUP:
             self._write()
@@ -51,6 +52,7 @@ class TextWriter:
         self._keys.append((text.wiki, text.pageid, text.sha1))
         self._sizes.append(len(data))
         self.rows += 1
+        return len(data)
 
     def close(self) -> int:
         """The bytes of the file, which is then whole."""
@@ -160,6 +162,7 @@ def _settings(table: str, level: int) -> dict[str, Any]:
         "compression_level": level,
         "use_dictionary": [name for name in schema(table).names if name in DICTIONARIES],
         "data_page_size": TEXT_PAGE_BYTES if table == TEXTS else 1 << 20,
+        "write_statistics": [name for name in schema(table).names if name != "text"],  # nobody asks for the least text
         "write_page_index": True,
     }
 

@@ -29,13 +29,13 @@ def translate(stages: Any, table: ir.Table, date_format: str = "") -> ir.Table:
         raise PipelineError('a pipeline is a JSON array of stages with one name each: [{"$match": {…}}, …]')
     if len(stages) > MAX_STAGES:
         raise PipelineError(f"a pipeline has at most {MAX_STAGES} stages, this one {len(stages)}")
-    dates = _Dates(date_format)
+    context = _Context(date_format)
     for stage in stages:
         name, argument = next(iter(stage.items()))
         if name not in _STAGES:
             raise PipelineError(f"there is no stage {name!r}; there are {', '.join(_STAGES)}")
         try:
-            table = _STAGES[name](table, argument, dates)
+            table = _STAGES[name](table, argument, context)
         except PipelineError:
             raise
         except Exception as error:  # Ibis has an error for each thing that does not fit
@@ -43,9 +43,12 @@ def translate(stages: Any, table: ir.Table, date_format: str = "") -> ir.Table:
     return table
 
 
-class _Dates:
+class _Context:
+    """How texts are read as times, and the order that the last $sort gave."""
+
     def __init__(self, date_format: str) -> None:
         self._format = date_format
+        self.order: dict[str, int] = {}
 
     def read(self, text: str) -> datetime:
         formats = [self._format] if self._format else [DATE_FORMAT, "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S"]
@@ -58,11 +61,11 @@ class _Dates:
         raise PipelineError(f"{text!r} is not a time of the form {formats[0]!r}; `date_format` names another")
 
 
-def _match(table: ir.Table, argument: Any, dates: _Dates) -> ir.Table:
-    return table.filter(_condition(table, argument, dates, 0))
+def _match(table: ir.Table, argument: Any, context: _Context) -> ir.Table:
+    return table.filter(_condition(table, argument, context, 0))
 
 
-def _condition(table: ir.Table, wanted: Any, dates: _Dates, depth: int) -> Any:
+def _condition(table: ir.Table, wanted: Any, context: _Context, depth: int) -> Any:
     if not isinstance(wanted, dict) or depth > MAX_DEPTH:
         raise PipelineError('$match takes an object: {"user": "Ana", "size": {"$gt": 100}}')
     conditions = []
@@ -70,33 +73,33 @@ def _condition(table: ir.Table, wanted: Any, dates: _Dates, depth: int) -> Any:
         if name in ("$and", "$or", "$nor"):
             if not isinstance(value, list) or not value:
                 raise PipelineError(f"{name} takes a list of conditions")
-            parts = [_condition(table, part, dates, depth + 1) for part in value]
+            parts = [_condition(table, part, context, depth + 1) for part in value]
             joined = ibis.and_(*parts) if name == "$and" else ibis.or_(*parts)
             conditions.append(~joined if name == "$nor" else joined)
         elif name == "$expr":
-            conditions.append(_expression(table, value, dates, depth + 1))
+            conditions.append(_expression(table, value, context, depth + 1))
         elif name.startswith("$"):
             raise PipelineError(f"there is no condition {name!r}; there are $and, $or, $nor, $expr")
         else:
-            conditions.append(_compare(_field(table, name), value, dates, depth))
+            conditions.append(_compare(_field(table, name), value, context, depth))
     return ibis.and_(*conditions) if conditions else ibis.literal(True)
 
 
-def _compare(field: Any, wanted: Any, dates: _Dates, depth: int) -> Any:
+def _compare(field: Any, wanted: Any, context: _Context, depth: int) -> Any:
     if not isinstance(wanted, dict):
-        return _equal(field, wanted, dates)
+        return _equal(field, wanted, context)
     found = []
     for name, value in wanted.items():
         if name == "$eq":
-            found.append(_equal(field, value, dates))
+            found.append(_equal(field, value, context))
         elif name == "$ne":
-            found.append(~_equal(field, value, dates))
+            found.append(~_equal(field, value, context))
         elif name in _ORDERINGS:
-            found.append(_ORDERINGS[name](field, _literal(field, value, dates)))
+            found.append(_ORDERINGS[name](field, _literal(field, value, context)))
         elif name in ("$in", "$nin"):
             if not isinstance(value, list):
                 raise PipelineError(f"{name} takes a list")
-            hit = ibis.or_(*[_equal(field, part, dates) for part in value]) if value else ibis.literal(False)
+            hit = ibis.or_(*[_equal(field, part, context) for part in value]) if value else ibis.literal(False)
             found.append(hit if name == "$in" else ~hit)
         elif name == "$regex":
             found.append(field.re_search(_pattern(value, wanted.get("$options", ""))))
@@ -105,7 +108,7 @@ def _compare(field: Any, wanted: Any, dates: _Dates, depth: int) -> Any:
         elif name == "$exists":
             found.append(field.notnull() if value else field.isnull())
         elif name == "$not":
-            found.append(~_compare(field, value, dates, depth + 1))
+            found.append(~_compare(field, value, context, depth + 1))
         elif name == "$size":
             found.append(field.length() == int(value))
         else:
@@ -116,19 +119,19 @@ def _compare(field: Any, wanted: Any, dates: _Dates, depth: int) -> Any:
     return ibis.and_(*found) if found else ibis.literal(True)
 
 
-def _equal(field: Any, value: Any, dates: _Dates) -> Any:
+def _equal(field: Any, value: Any, context: _Context) -> Any:
     if value is None:
         return field.isnull()
     if field.type().is_array() and not isinstance(value, list):
         return ibis.coalesce(field.contains(value), False)
-    return ibis.coalesce(field == _literal(field, value, dates), False)
+    return ibis.coalesce(field == _literal(field, value, context), False)
 
 
-def _literal(field: Any, value: Any, dates: _Dates) -> Any:
+def _literal(field: Any, value: Any, context: _Context) -> Any:
     if isinstance(value, dict) and set(value) == {"$date"}:
         value = value["$date"]
     if field.type().is_timestamp() and isinstance(value, str):
-        return ibis.literal(dates.read(value))
+        return ibis.literal(context.read(value))
     if isinstance(value, dict):
         raise PipelineError(f"{value!r} is not a value to compare with")
     return value
@@ -142,7 +145,7 @@ def _pattern(value: Any, options: str) -> str:
     return f"(?{options}){value}" if options else value
 
 
-def _project(table: ir.Table, argument: Any, dates: _Dates) -> ir.Table:
+def _project(table: ir.Table, argument: Any, context: _Context) -> ir.Table:
     if not isinstance(argument, dict) or not argument:
         raise PipelineError('$project takes an object: {"user": 1, "year": {"$year": "$timestamp"}}')
     removed = [name for name, value in argument.items() if value in (0, False) and not isinstance(value, dict | str)]
@@ -153,14 +156,18 @@ def _project(table: ir.Table, argument: Any, dates: _Dates) -> ir.Table:
         if value in (0, False) and not isinstance(value, dict | str):
             continue
         keep = value is True or (isinstance(value, int) and not isinstance(value, bool) and value == 1)
-        columns[name] = _field(table, name) if keep else _expression(table, value, dates, 0)
+        columns[name] = _field(table, name) if keep else _expression(table, value, context, 0)
     return table.select(**columns)
 
 
-def _group(table: ir.Table, argument: Any, dates: _Dates) -> ir.Table:
+def _group(table: ir.Table, argument: Any, context: _Context) -> ir.Table:
     if not isinstance(argument, dict) or "_id" not in argument:
         raise PipelineError('$group takes an object with `_id`: {"_id": "$user", "edits": {"$sum": 1}}')
     key = argument["_id"]
+    if context.order and all(name.split(".")[0] in table.columns for name in context.order):
+        place = ibis.row_number().over(ibis.window(order_by=_ordering(table, context.order)))
+        table = table.mutate(**{_PLACE: place})
+    context.order = {}
     sums = {}
     for name, value in argument.items():
         if name == "_id":
@@ -168,36 +175,38 @@ def _group(table: ir.Table, argument: Any, dates: _Dates) -> ir.Table:
         if not isinstance(value, dict) or len(value) != 1 or next(iter(value)) not in _ACCUMULATORS:
             raise PipelineError(f"{name} in $group takes one of {', '.join(_ACCUMULATORS)}")
         operator, inner = next(iter(value.items()))
-        sums[name] = _ACCUMULATORS[operator](table, inner, dates)
+        sums[name] = _ACCUMULATORS[operator](table, inner, context)
     if key is None:
         if not sums:
             raise PipelineError("$group with `_id` null needs something to compute")
         return table.aggregate(**sums).mutate(_id=ibis.null()).select("_id", *sums)
     if isinstance(key, dict) and not any(part.startswith("$") for part in key):
-        names = {f"_id_{part}": _expression(table, value, dates, 0) for part, value in key.items()}
+        names = {f"_id_{part}": _expression(table, value, context, 0) for part, value in key.items()}
         grouped = table.group_by(**names).aggregate(**sums) if sums else table.select(**names).distinct()
         identity = ibis.struct({part: grouped[f"_id_{part}"] for part in key})
         return grouped.mutate(_id=identity).select("_id", *sums)
-    identity = _expression(table, key, dates, 0)
+    identity = _expression(table, key, context, 0)
     if not sums:
         return table.select(_id=identity).distinct()
     return table.group_by(_id=identity).aggregate(**sums)
 
 
-def _sort(table: ir.Table, argument: Any, dates: _Dates) -> ir.Table:
+def _sort(table: ir.Table, argument: Any, context: _Context) -> ir.Table:
     if not isinstance(argument, dict) or not argument or any(value not in (1, -1) for value in argument.values()):
         raise PipelineError('$sort takes an object: {"edits": -1, "_id": 1}')
-    keys = [_field(table, name) for name in argument]
-    return table.order_by(
-        [ibis.asc(k) if v == 1 else ibis.desc(k) for k, v in zip(keys, argument.values(), strict=True)]
-    )
+    context.order = argument
+    return table.order_by(_ordering(table, argument))
 
 
-def _limit(table: ir.Table, argument: Any, dates: _Dates) -> ir.Table:
+def _ordering(table: ir.Table, wanted: Mapping[str, int]) -> list[Any]:
+    return [(ibis.asc if way == 1 else ibis.desc)(_field(table, name)) for name, way in wanted.items()]
+
+
+def _limit(table: ir.Table, argument: Any, context: _Context) -> ir.Table:
     return table.limit(_whole("$limit", argument, 1))
 
 
-def _skip(table: ir.Table, argument: Any, dates: _Dates) -> ir.Table:
+def _skip(table: ir.Table, argument: Any, context: _Context) -> ir.Table:
     return table.limit(None, offset=_whole("$skip", argument, 0))
 
 
@@ -207,7 +216,7 @@ def _whole(name: str, value: Any, least: int) -> int:
     return value
 
 
-def _unwind(table: ir.Table, argument: Any, dates: _Dates) -> ir.Table:
+def _unwind(table: ir.Table, argument: Any, context: _Context) -> ir.Table:
     path = argument.get("path") if isinstance(argument, dict) else argument
     if not isinstance(path, str) or not path.startswith("$"):
         raise PipelineError('$unwind takes the name of a list: "$tags"')
@@ -215,7 +224,7 @@ def _unwind(table: ir.Table, argument: Any, dates: _Dates) -> ir.Table:
     return table.unnest(path[1:])
 
 
-def _count(table: ir.Table, argument: Any, dates: _Dates) -> ir.Table:
+def _count(table: ir.Table, argument: Any, context: _Context) -> ir.Table:
     if not isinstance(argument, str) or not argument or "$" in argument:
         raise PipelineError('$count takes a name: {"$count": "edits"}')
     return table.aggregate(**{argument: table.count()})
@@ -231,7 +240,7 @@ def _field(table: ir.Table, name: str) -> Any:
     return value
 
 
-def _expression(table: ir.Table, value: Any, dates: _Dates, depth: int) -> Any:
+def _expression(table: ir.Table, value: Any, context: _Context, depth: int) -> Any:
     """A value computed from a row: "$field", a constant, or {"$operator": arguments}."""
     if depth > MAX_DEPTH:
         raise PipelineError(f"an expression is nested deeper than {MAX_DEPTH} levels")
@@ -246,53 +255,72 @@ def _expression(table: ir.Table, value: Any, dates: _Dates, depth: int) -> Any:
         if operator == "$dateToString":
             if not isinstance(inner, dict) or "date" not in inner:
                 raise PipelineError('$dateToString takes {"format": "%Y-%m-%d", "date": "$timestamp"}')
-            return _expression(table, inner["date"], dates, depth + 1).strftime(inner.get("format", DATE_FORMAT))
+            return _expression(table, inner["date"], context, depth + 1).strftime(inner.get("format", DATE_FORMAT))
         if operator == "$cond":
-            return _conditional(table, inner, dates, depth)
+            return _conditional(table, inner, context, depth)
         if operator not in _OPERATORS:
             raise PipelineError(f"there is no operator {operator!r}; there are {', '.join(_OPERATORS)}")
         given = inner if isinstance(inner, list) else [inner]
         count, function = _OPERATORS[operator]
         if count and len(given) != count:
             raise PipelineError(f"{operator} takes {count} value{'s' if count > 1 else ''}, not {len(given)}")
-        return function(*[_expression(table, part, dates, depth + 1) for part in given])
+        return function(*[_expression(table, part, context, depth + 1) for part in given])
     if isinstance(value, list):
         raise PipelineError("a list is not a value of an expression")
     return ibis.literal(value)
 
 
-def _conditional(table: ir.Table, inner: Any, dates: _Dates, depth: int) -> Any:
+def _conditional(table: ir.Table, inner: Any, context: _Context, depth: int) -> Any:
     parts = [inner.get("if"), inner.get("then"), inner.get("else")] if isinstance(inner, dict) else inner
     if not isinstance(parts, list) or len(parts) != 3:
         raise PipelineError('$cond takes {"if": …, "then": …, "else": …}')
-    test, yes, no = (_expression(table, part, dates, depth + 1) for part in parts)
+    test, yes, no = (_expression(table, part, context, depth + 1) for part in parts)
     return ibis.ifelse(test, yes, no)
 
 
-def _sum(table: ir.Table, inner: Any, dates: _Dates) -> Any:
+def _sum(table: ir.Table, inner: Any, context: _Context) -> Any:
     if isinstance(inner, int) and not isinstance(inner, bool):
         return table.count() * inner if inner != 1 else table.count()
-    return ibis.coalesce(_number(_expression(table, inner, dates, 0)).sum(), 0)
+    return ibis.coalesce(_number(_expression(table, inner, context, 0)).sum(), 0)
 
 
 def _number(value: Any) -> Any:
     return value.cast("int64") if value.type().is_boolean() else value
 
 
-def _accumulator(make: Callable[[Any], Any]) -> Callable[[ir.Table, Any, _Dates], Any]:
-    return lambda table, inner, dates: make(_number(_expression(table, inner, dates, 0)))
+def _accumulator(make: Callable[[Any], Any]) -> Callable[[ir.Table, Any, _Context], Any]:
+    return lambda table, inner, context: make(_number(_expression(table, inner, context, 0)))
 
 
-_ACCUMULATORS: Mapping[str, Callable[[ir.Table, Any, _Dates], Any]] = {
+def _in_order(
+    plain: Callable[[Any], Any], placed: Callable[[Any, Any], Any]
+) -> Callable[[ir.Table, Any, _Context], Any]:
+    """What depends on the order of rows. It is known after a $sort: then the place of a row decides, because Spark has
+    no aggregates with an order of their own."""
+
+    def made(table: ir.Table, inner: Any, context: _Context) -> Any:
+        value = _number(_expression(table, inner, context, 0))
+        return placed(value, table[_PLACE]) if _PLACE in table.columns else plain(value)
+
+    return made
+
+
+def _listed(value: Any, place: Any) -> Any:
+    rows = ibis.struct({"place": place, "value": value}).collect(where=value.notnull())
+    return rows.sort().map(lambda row: row.value)
+
+
+_PLACE = "place in the order of $sort"  # no field of anybody's is called so
+_ACCUMULATORS: Mapping[str, Callable[[ir.Table, Any, _Context], Any]] = {
     "$sum": _sum,
     "$avg": _accumulator(lambda value: value.mean()),
     "$min": _accumulator(lambda value: value.min()),
     "$max": _accumulator(lambda value: value.max()),
-    "$count": lambda table, inner, dates: table.count(),
-    "$first": _accumulator(lambda value: value.first()),
-    "$last": _accumulator(lambda value: value.last()),
+    "$count": lambda table, inner, context: table.count(),
+    "$first": _in_order(lambda value: value.first(), lambda value, place: value.argmin(place, where=value.notnull())),
+    "$last": _in_order(lambda value: value.last(), lambda value, place: value.argmax(place, where=value.notnull())),
     "$addToSet": _accumulator(lambda value: value.collect(distinct=True)),
-    "$push": _accumulator(lambda value: value.collect()),
+    "$push": _in_order(lambda value: value.collect(), _listed),
     "$stdDevPop": _accumulator(lambda value: value.std(how="pop")),
     "$stdDevSamp": _accumulator(lambda value: value.std()),
 }
@@ -344,7 +372,7 @@ _OPERATORS: Mapping[str, tuple[int, Callable[..., Any]]] = {  # how many values 
     "$or": (0, lambda *parts: ibis.or_(*parts)),
     "$not": (1, lambda a: ~a),
 }
-_STAGES: Mapping[str, Callable[[ir.Table, Any, _Dates], ir.Table]] = {
+_STAGES: Mapping[str, Callable[[ir.Table, Any, _Context], ir.Table]] = {
     "$match": _match,
     "$project": _project,
     "$group": _group,

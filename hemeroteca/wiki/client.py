@@ -73,7 +73,7 @@ class WikiClient:
         fetching = FetchSettings.from_config(config, Path(self._spool.name))
         fetching = dataclasses.replace(fetching, spool_bytes=SPOOL_BYTES)  # one answer at a time may stay in memory
         self._fetcher = Fetcher(fetching, self._selector)
-        bytes(8 << 20)  # glibc from now on uses memory of this size again: new pages cost more than reading an answer
+        bytes(31 << 20)  # glibc from now on uses memory of up to this size again: new pages are costly
         self._robots: dict[str, urls.robots.Robots] = {}
         self._signed_in: set[str] = set()
         self.requests = 0

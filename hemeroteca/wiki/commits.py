@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from hemeroteca.lake.parquet import TextWriter
 
 MAX_ROWS = 20_000  # held before they are written
-MAX_TEXT_BYTES = 48 << 20
+MAX_TEXT_BYTES = 48 << 20  # the same of texts
+MAX_WRITTEN_BYTES = 256 << 20  # of texts that are in their file already, and read again after a kill
 DRAFT_MS = 24 * 3_600_000  # after which a draft's writer counts as gone
 DROPPED_MS = 15 * 60_000  # for readers that began before a file was replaced
 FILES_IN_PART = 8  # of one table, wiki and bucket, before they are made into one
@@ -51,14 +52,16 @@ class Change(msgspec.Struct):
     texts: list[Text] = []
     events: list[Event] = []
     fields: dict[str, Any] = {}  # of the article's row
+    brought: int = 0  # texts that are in their file already
 
 
 class Overtaken(Exception):  # noqa: N818 - a state, not an error
     """Another writer kept something of these articles meanwhile; what was read must be compared anew."""
 
-    def __init__(self, articles: Sequence[int]) -> None:
+    def __init__(self, articles: Sequence[int], changes: Sequence[Change] = ()) -> None:
         super().__init__(f"articles {', '.join(map(str, articles))} were written by another worker")
         self.articles = tuple(articles)
+        self.changes = changes  # what was thrown away
 
 
 class Buffer:
@@ -69,21 +72,22 @@ class Buffer:
         self._files = files or lake_files()
         self._changes: list[Change] = []
         self._texts: dict[int, TextWriter] = {}  # by bucket
-        self._rows = self._bytes = 0
+        self._rows = self._held = self._written = 0
 
     def add(self, change: Change, mixed: bool = False) -> None:
         """Take a change. Its texts go to their file at once, unless articles come `mixed` and must be sorted first."""
         self._rows += len(change.revisions) + len(change.changed) + len(change.events) + 1
-        self._bytes += sum(len(text.text) for text in change.texts)
-        if change.texts and not mixed:
+        if mixed:
+            self._held += sum(len(text.text) for text in change.texts)
+        elif change.texts:
             for text in change.texts:
-                self._writer(bucket(text.pageid)).add(text)
-            change = msgspec.structs.replace(change, texts=[])
+                self._written += self._writer(bucket(text.pageid)).add(text)
+            change = msgspec.structs.replace(change, texts=[], brought=len(change.texts))
         self._changes.append(change)
 
     @property
     def full(self) -> bool:
-        return self._rows >= MAX_ROWS or self._bytes >= MAX_TEXT_BYTES
+        return self._rows >= MAX_ROWS or self._held >= MAX_TEXT_BYTES or self._written >= MAX_WRITTEN_BYTES
 
     @property
     def empty(self) -> bool:
@@ -91,21 +95,21 @@ class Buffer:
 
     def write(self) -> None:
         """Keep everything gathered. Raises Overtaken with the articles whose part was thrown away."""
-        lost: list[int] = []
+        lost: list[Change] = []
         texts = self._finished_texts()
         while self._changes:
             try:
                 commit(self._wiki, self._changes, self._files, texts)
                 break
             except Overtaken as overtaken:
-                lost += overtaken.articles
+                lost += [change for change in self._changes if change.article in overtaken.articles]
                 self._changes = [change for change in self._changes if change.article not in overtaken.articles]
                 texts = self._texts_without(overtaken.articles, texts)
         else:
             _discard(texts, self._files)
-        self._changes, self._rows, self._bytes = [], 0, 0
+        self._changes, self._rows, self._held, self._written = [], 0, 0, 0
         if lost:
-            raise Overtaken(lost)
+            raise Overtaken(list(dict.fromkeys(change.article for change in lost)), lost)
 
     def _writer(self, number: int) -> TextWriter:
         from hemeroteca.lake.parquet import TextWriter

@@ -91,6 +91,7 @@ class Extraction:
         self.gathers = False  # whoever reads many articles at once says when they are written
         self._progress = progress
         self._buffer = Buffer(wiki)
+        self._lost: set[int] = set()  # articles whose part another worker kept first, to be read again
         self.files = commits.lake_files()
 
     def read_titles(self, titles: Sequence[str]) -> None:
@@ -106,10 +107,10 @@ class Extraction:
                 self.read(page, categories)
             try:
                 self._buffer.write()
-                waiting = []
             except Overtaken as overtaken:
-                pages = set(Article.objects.filter(pk__in=overtaken.articles).values_list("pageid", flat=True))
-                waiting = [pair for pair in found if pair[0].pageid in pages]
+                self._note_lost(overtaken)
+            pages = set(Article.objects.filter(pk__in=self._lost).values_list("pageid", flat=True))
+            waiting, self._lost = [pair for pair in found if pair[0].pageid in pages], set()
 
     def read_page(self, page: Page) -> None:
         """One article that the wiki is known to have; what is read of it is kept when this returns."""
@@ -118,8 +119,9 @@ class Extraction:
             try:
                 self._buffer.write()
                 return
-            except Overtaken:
-                continue
+            except Overtaken as overtaken:
+                self._note_lost(overtaken)
+                self._lost.clear()
 
     def read(self, page: Page, categories: list[str] | None = None) -> Article:
         """One article: what is missing of it, or what is new."""
@@ -127,15 +129,29 @@ class Extraction:
             article = self.article(page, categories)
             try:
                 self._read(article, page)
-            except Overtaken as overtaken:
-                if article.pk in overtaken.articles:
-                    continue
-                raise
+            except Overtaken as overtaken:  # this one, or others whose rows were still held: it goes on in any case
+                self._note_lost(overtaken, article.pk)
+                continue
             except Vanished:  # the others are read nevertheless
                 self._note_deleted(article.title)
                 return article
             self.result.articles += 1
             return article
+
+    def forget(self, overtaken: Overtaken) -> None:
+        """What another worker kept first is not what we brought."""
+        for change in overtaken.changes:
+            self.result.revisions -= len(change.revisions)
+            self.result.changed -= len(change.changed)
+            self.result.texts -= change.brought + len(change.texts)
+            self.result.events -= len(change.events)
+
+    def _note_lost(self, overtaken: Overtaken, reading: int = 0) -> None:
+        """Articles that were read must be read again, but for the one that is being read."""
+        self.forget(overtaken)
+        others = set(overtaken.articles) - {reading}
+        self.result.articles -= len(others)
+        self._lost |= others
 
     # one article
 

@@ -104,13 +104,13 @@ def concentration(table: ir.Table) -> ir.Table:
     counted = named.group_by("user").aggregate(edits=named.count())
     rising = ibis.window(order_by=[ibis.asc("edits"), ibis.asc("user")])
     ranked = counted.mutate(rank=ibis.row_number().over(rising) + 1, editors=counted.count().over(ibis.window()))
-    top = ibis.ifelse(ranked.rank > ranked.editors * 0.9, ranked.edits, 0)
+    top = ibis.ifelse(ranked.rank * 10 > ranked.editors * 9, ranked.edits, 0)
     return ranked.aggregate(
         editors=ranked.count(),
         edits=ranked.edits.sum(),
         top_tenth=top.sum() / ranked.edits.sum(),
         gini=(
-            (2.0 * (ranked.rank * ranked.edits).sum()) / (ranked.count() * ranked.edits.sum())
+            (2 * (ranked.rank * ranked.edits).sum()) / (ranked.count() * ranked.edits.sum())
             - (ranked.count() + 1) / ranked.count()
         ),
     )
@@ -230,7 +230,8 @@ def unusual(table: ir.Table, now: Any, days: int = TREND_DAYS) -> ir.Table:
         before=(table.timestamp < start).cast("int64").sum(),
         first=table.timestamp.min(),
     )
-    past = ibis.greatest((start.epoch_seconds() - counted["first"].epoch_seconds()) / 86_400.0, 1.0)
+    seconds = (start.epoch_seconds() - counted["first"].epoch_seconds()).cast("float64")
+    past = ibis.greatest(seconds / 86_400, 1.0)  # 86_400.0 is a decimal to Spark, which rounds
     expected = ibis.greatest(counted.before / past * days, days / 30.0)
     scored = counted.mutate(expected=expected, score=(counted.recent - expected) / expected.sqrt())
     return scored.filter(scored.recent >= MIN_TREND_EDITS).order_by([ibis.desc("score"), ibis.asc("title")]).limit(TOP)

@@ -414,6 +414,8 @@ def status(actor: Actor, number: int) -> dict[str, Any]:
     job = jobs.find(actor, number)
     facts = jobs.facts(job)
     text = facts.message or {"done": "all revisions were extracted", "queued": "waiting"}.get(facts.state, facts.state)
+    if isinstance(facts.result, dict) and (cut := facts.result.get("limited")) and not facts.message:
+        text = f"the first {facts.result['max_revisions']} revisions were extracted of {', '.join(cut[:20])}"
     return {
         "state": STATES[facts.state],
         "status": text,

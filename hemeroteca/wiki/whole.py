@@ -174,6 +174,7 @@ def _write(work: Extraction) -> None:
     try:
         work.write()
     except Overtaken as overtaken:
+        work.forget(overtaken)
         for article in Article.objects.filter(pk__in=overtaken.articles):
             work.read_page(Page(title=article.title, pageid=article.pageid, ns=article.ns))
 

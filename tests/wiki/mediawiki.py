@@ -152,25 +152,15 @@ def installed(folder: Path) -> Iterator[MediaWiki]:
 
 
 @contextmanager
-def serving(folder: Path, port: int, gzip: bool = False) -> Iterator[MediaWiki]:
-    """The wiki of a folder. `gzip`: answers are packed, as the web servers before wikis on the net do it."""
+def serving(folder: Path, port: int) -> Iterator[MediaWiki]:
+    """The wiki of a folder."""
     environment = {
         **os.environ,
         "MW_CONFIG_FILE": str(folder / "LocalSettings.php"),
         "PHP_CLI_SERVER_WORKERS": "2",
     }
     server = subprocess.Popen(
-        [
-            "php",
-            "-d",
-            "memory_limit=512M",
-            "-d",
-            f"zlib.output_compression={int(gzip)}",
-            "-S",
-            f"127.0.0.1:{port}",
-            "-t",
-            str(CODE),
-        ],
+        ["php", "-d", "memory_limit=512M", "-S", f"127.0.0.1:{port}", "-t", str(CODE)],
         env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

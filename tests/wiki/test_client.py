@@ -7,9 +7,11 @@ import pytest
 
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Denied, Invalid, Refused
+from hemeroteca.jobs.models import Job
 from hemeroteca.jobs.workers import machine
-from hemeroteca.wiki import address, answers, queries
+from hemeroteca.wiki import address, answers, commits, queries, services
 from hemeroteca.wiki.budget import Budget, now_ms
+from hemeroteca.wiki.extraction import Extraction, Options
 from hemeroteca.wiki.jobs import Extract
 from hemeroteca.wiki.models import Article, FarmBudget, FarmSlot, Wiki
 from tests.wiki.recorded import SITE, Recorded, history, revision, usual
@@ -375,3 +377,43 @@ def test_how_long_to_wait_may_be_a_date_nonsense_or_missing(run, serve, no_waiti
     ((held, reason),) = no_waiting
     assert reason == "HTTP 429"
     assert held == seconds if seconds else held > 1e6
+
+
+def test_articles_that_another_worker_kept_first_are_read_again_and_counted_once(run, serve, monkeypatch):
+    """The rows of A are still held when it is overtaken, and come to be written in the middle of B."""
+    pages = {"A": 7, "B": 8}
+
+    def answer(parameters):
+        if "titles" in parameters:
+            asked = parameters["titles"].split("|")
+            return 200, {}, {"query": {"pages": [{"pageid": pages[t], "ns": 0, "title": t} for t in asked]}}
+        if "pageids" in parameters:
+            number = int(parameters["pageids"])
+            found = [revision(number * 3 + place, content=f"texto {number} {place}") for place in range(2)]
+            title = "AB"[number - 7]
+            return 200, {}, {"query": {"pages": [{"pageid": number, "ns": 0, "title": title, "revisions": found}]}}
+        return usual(parameters)
+
+    api = f"{serve(answer).url}/w/api.php"
+    monkeypatch.setattr(commits, "MAX_ROWS", 6)
+    other = []
+
+    def overtaking(revisions, title):
+        if title == "A" and not other:
+            other.append({})
+            other[0] = run("wiki.extract", Extract(wiki=api, titles=["A"], text=True))
+
+    with services.opened(api) as (wiki, client, _):
+        work = Extraction(wiki, client, Options(text=True), overtaking)
+        work.read_titles(["A", "B"])
+    assert (other[0]["articles"], other[0]["revisions"], other[0]["texts"]) == (1, 2, 2)
+    assert (work.result.articles, work.result.revisions, work.result.texts) == (2, 2, 2)
+    assert [row["revid"] for row in queries.every_revision(SYSTEM, {})] == [21, 22, 24, 25]
+    assert queries.sql(SYSTEM, "SELECT count(*), count(DISTINCT sha1) FROM texts").rows == ((4, 4),)
+    assert all(article.complete and article.text_complete for article in Article.objects.all())
+
+
+def test_the_status_of_a_limited_extraction_says_so(run, serve):
+    result = extract(run, serve(lambda p: usual(p) or history(revision(1), revision(2))), max_revisions=1)
+    assert result["limited"] == ["T"]
+    assert queries.status(SYSTEM, Job.objects.get().pk)["status"] == "the first 1 revisions were extracted of T"
