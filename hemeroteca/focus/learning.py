@@ -305,6 +305,8 @@ def shape_of(path: str, query: str = "") -> str:
     shape = "/".join(parts)
     if not query:
         return shape
+    if "&" not in query:
+        return f"{shape}?{query.partition('=')[0].lower()}"
     return f"{shape}?{'&'.join(sorted([pair.partition('=')[0].lower() for pair in query.split('&')[:8]]))}"
 
 
