@@ -66,9 +66,10 @@ def test_capabilities_are_captures_of_the_archive(catalogue, real_servers):
 
 def test_health_of_real_services_with_maps_and_features(catalogue, real_servers):
     system, entries = catalogue
-    portal = [entry["id"] for entry in entries if entry["endpoint"].startswith(real_servers.portal)]
-    done = json.loads(system.run("geo", "check", *map(str, portal), "--deep", "--json").stdout.splitlines()[-1])
-    assert (done["services"], done["failed"]) == (len(portal), 0), str(done)
+    asked = (real_servers.portal, real_servers.mapproxy)  # MapProxy refuses coordinate systems that it does not list
+    chosen = [entry["id"] for entry in entries if entry["endpoint"].startswith(asked)]
+    done = json.loads(system.run("geo", "check", *map(str, chosen), "--deep", "--json").stdout.splitlines()[-1])
+    assert (done["services"], done["failed"]) == (len(chosen), 0), str(done)
     kinds = system.rows("SELECT DISTINCT request FROM geo_check WHERE ok")
     assert {kind for (kind,) in kinds} == {"capabilities", "map", "feature", "link"}
 
