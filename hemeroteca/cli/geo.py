@@ -260,7 +260,8 @@ def stats(data: common.Data = None, json: common.Json = False) -> None:
         if isinstance(value, dict):
             typer.echo(name)
             for key, count in list(value.items())[:30]:
-                typer.echo(f"  {key:<24} {count}")
+                told = ", ".join(f"{one} {n}" for one, n in count.items()) if isinstance(count, dict) else count
+                typer.echo(f"  {key:<24} {told}")
         else:
             typer.echo(f"{name:<26} {value}")
 

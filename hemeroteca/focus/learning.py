@@ -198,24 +198,25 @@ def features(url: str, host: str, anchor: str, context: str, parent_url: str, pa
     """Of a link on a page of that relevance."""
     found = _PARTS.search(url)
     path, query = (found[2], found[3]) if found else ("", "")
-    shape = shape_of(path, query)
     parent_host, of_page, page_number = _page_features(parent_url, int(page * 5), int(page * 4))
-    kin, own, of_host = _host_features(host)
-    file = path[path.rfind("/") + 1 :]
-    ending = file[file.rfind(".") :][:7] if "." in file else ""
-    shape_name = shape.encode("utf-8", "replace")
-    hashed = {*of_page, *of_host, _SAME_HOST if host == parent_host else _OTHER_HOST}
-    hashed.add(crc32(b"s" + shape_name) & _MASK)
-    hashed.add(crc32(b"e" + ending.encode("utf-8", "replace")) & _MASK)
+    of_link, groups = _link_features(shape_of(path, query), _ending(path), host, parent_host, page_number)
     anchor_words, context_words, address_words = fold_words(
         anchor[:MAX_TEXT], context[:MAX_TEXT], f"{path} {query}"[:MAX_TEXT]
     )
-    hashed.update(map(_anchor_number, anchor_words[:MAX_WORDS] or _NO_WORDS))
-    hashed.update(map(_context_number, context_words[:MAX_WORDS] or _NO_WORDS))
-    hashed.update(map(_address_number, address_words[:MAX_WORDS] or _NO_WORDS))
-    under = crc32(shape_name, page_number)
-    shaped = crc32(shape_name, 7)
-    return Features(hashed, (shaped, under, crc32(kin, shaped), crc32(kin, under), crc32(own, under)))
+    words = {
+        *of_page,
+        *of_link,
+        *map(_anchor_number, anchor_words[:MAX_WORDS] or _NO_WORDS),
+        *map(_context_number, context_words[:MAX_WORDS] or _NO_WORDS),
+        *map(_address_number, address_words[:MAX_WORDS] or _NO_WORDS),
+    }
+    return Features(words, groups)
+
+
+def _ending(path: str) -> str:
+    """That of the file an address names: `.pdf`; empty when it has none."""
+    dot = path.rfind(".")
+    return path[dot : dot + 7] if dot > path.rfind("/") else ""
 
 
 class _WordNumbers(dict[bytes, int]):
@@ -233,6 +234,20 @@ class _WordNumbers(dict[bytes, int]):
 
 _anchor_number, _context_number, _address_number = (_WordNumbers(salt).__getitem__ for salt in (1, 2, 3))
 _SAME_HOST, _OTHER_HOST = crc32(b"oTrue") & _MASK, crc32(b"oFalse") & _MASK
+
+
+@lru_cache(20_000)
+def _link_features(
+    shape: str, ending: str, host: str, parent_host: str, page_number: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """What all links to addresses of one shape on one host share that stand on pages of one shape: features, groups."""
+    kin, own, of_host = _host_features(host)
+    shape_name = shape.encode("utf-8", "replace")
+    place = _SAME_HOST if host == parent_host else _OTHER_HOST
+    kind = crc32(b"s" + shape_name) & _MASK, crc32(b"e" + ending.encode("utf-8", "replace")) & _MASK
+    under, shaped = crc32(shape_name, page_number), crc32(shape_name, 7)
+    groups = shaped, under, crc32(kin, shaped), crc32(kin, under), crc32(own, under)
+    return (*of_host, place, *kind), groups
 
 
 @lru_cache(10_000)
@@ -290,6 +305,8 @@ def shape_of(path: str, query: str = "") -> str:
     shape = "/".join(parts)
     if not query:
         return shape
+    if "&" not in query:
+        return f"{shape}?{query.partition('=')[0].lower()}"
     return f"{shape}?{'&'.join(sorted([pair.partition('=')[0].lower() for pair in query.split('&')[:8]]))}"
 
 

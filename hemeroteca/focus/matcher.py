@@ -5,6 +5,7 @@ space. Folding works on UTF-8 bytes by one table, because that costs 1 ns a char
 of other scripts with each other does no harm, as it happens on both sides.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -42,15 +43,12 @@ def fold_words(*texts: str) -> list[list[bytes]]:
 
 
 def _encoded(text: str) -> bytes:
-    if not text.isascii():
-        for accent in _COMBINED:
-            if accent in text:  # letters and their accents apart, as some systems write them
-                text = unicodedata.normalize("NFC", text)
-                break
-        for mark in _MARKS:
-            if mark in text:
-                text = text.replace(mark, " ")
-    return text.encode("utf-8", "replace")
+    encoded = text.encode("utf-8", "replace")
+    if not text.isascii() and (b"\xe2" in encoded or b"\xcc" in encoded or b"\xc2" in encoded):
+        if _COMBINED.search(text):  # letters and their accents apart, as some systems write them
+            text = unicodedata.normalize("NFC", text)
+        encoded = text.translate(_MARKS).encode("utf-8", "replace")
+    return encoded
 
 
 def spellings(term: str) -> list[bytes]:
@@ -116,8 +114,9 @@ class Matcher:
         ]
 
 
-_COMBINED = "\u0301\u0300\u0303\u0308\u0302\u0327"
-_MARKS = "«»“”„‘’–—…¿¡·•\u00a0\u2009"
+# In UTF-8 all of these begin with CC, E2 or C2.
+_COMBINED = re.compile("[\u0301\u0300\u0303\u0308\u0302\u0327]")
+_MARKS = str.maketrans(dict.fromkeys("«»“”„‘’–—…¿¡·•\u00a0\u2009", " "))
 
 
 def _fold_table() -> bytes:

@@ -230,7 +230,8 @@ def siblings(kind: str, address: str, software: str = "", workspaces: tuple[str,
         for workspace in workspaces[:10]:
             if re.fullmatch(r"[\w.-]{1,60}", workspace):
                 found.append(("GeoServer's workspaces", capabilities(f"{root}/{workspace}/ows", "wms")))
-    if name == "MapProxy" and (match := re.search(r"^(.*?)/(?:service|wmts|tms)(?:/|$)", path)):
+    # MapProxy does not name itself in its documents; where it answers tells more.
+    if name in ("", "MapProxy") and (match := re.search(r"^(.*?)/(?:service/?$|(?:wmts|tms)/1\.0\.0(?:/|$))", path)):
         root = urlunsplit((parts.scheme, parts.netloc, match[1], "", ""))
         found.append(("MapProxy's WMTS", f"{root}/wmts/1.0.0/WMTSCapabilities.xml"))
         found.append(("MapProxy's TMS", f"{root}/tms/1.0.0/"))

@@ -93,11 +93,17 @@ def _map(service: Service, layer: Layer, client: GuardedClient) -> HealthCheck:
         west, east = -180.0, 180.0
     east, north = max(east, west + 0.001), max(north, south + 0.001)
     old = service.version.startswith(("1.0", "1.1"))
-    system = "srs=EPSG:4326" if old else "crs=CRS:84"
+    box = west, south, east, north
+    if old:
+        system = "srs=EPSG:4326"
+    elif "CRS:84" not in service.crs and "EPSG:4326" in service.crs:  # MapProxy refuses what it does not list
+        system, box = "crs=EPSG:4326", (south, west, north, east)  # latitude first, since 1.3.0
+    else:
+        system = "crs=CRS:84"
     joint = "&" if "?" in service.endpoint else "?"
     url = (
         f"{service.endpoint}{joint}service=WMS&version={'1.1.1' if old else '1.3.0'}&request=GetMap"
-        f"&layers={quote(layer.name)}&styles=&{system}&bbox={west:.6f},{south:.6f},{east:.6f},{north:.6f}"
+        f"&layers={quote(layer.name)}&styles=&{system}&bbox={','.join(f'{edge:.6f}' for edge in box)}"
         f"&width={WIDTH}&height={HEIGHT}&format=image/png&exceptions={'application/vnd.ogc.se_xml' if old else 'XML'}"
     )
     reply = client.send(url, max_bytes=MAX_BYTES, redirects=3)

@@ -45,6 +45,7 @@ class Services:
         done, capture, trip = arrival.done, arrival.capture, arrival.trip
         probing = trip is not None and _probes(trip.run.options)
         if probing:
+            self._ways.setdefault(arrival.rules.key, (0, "", ""))  # a seed: nothing leads to it
             self._remember(capture.url, done.candidates)
         failed = capture.status >= 400 and endpoints.asks_capabilities(capture.url)
         if not done.finds and not probing and not failed:
@@ -54,7 +55,8 @@ class Services:
         description = done.find(SERVICE, Description) or done.find(DATASET, Description)
         rule = self._guesses.pop(arrival.rules.key, "")
         if description is not None and capture.status == 200 and arrival.newest:
-            self._found[rule] += bool(rule)
+            if rule:
+                self._found[rule] += 1
             self._sight(arrival, description)
             if probing and description.is_service:
                 self._guess(arrival, description)
@@ -122,7 +124,8 @@ class Services:
         steps: list[str] = []
         while page in self._ways and len(steps) < MAX_STEPS:
             page, url, _ = self._ways[page]
-            steps.append(url)
+            if url:
+                steps.append(url)
         return steps[::-1]
 
     # what to ask
@@ -150,8 +153,8 @@ class Services:
         except urls.UrlError:
             return
         crawl, key = arrival.rules.crawl, urls.key(url)
-        if key == arrival.rules.key or key in self._guesses:
-            return
+        if key == arrival.rules.key or key in self._guesses or (rule and key in self._ways):
+            return  # a guess that is known already says nothing of its rule
         counts = self._asked.setdefault((crawl, host), [0, 0])
         if counts[0] >= MAX_PROBES or (rule and counts[1] >= MAX_SIBLINGS):
             return
