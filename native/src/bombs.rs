@@ -123,7 +123,8 @@ impl Nesting {
         } else {
             self.values += 1;
             let inside = if quoted(b'\'') { &written[1..written.len() - 1] } else { written };
-            !inside.iter().any(|byte| b"\"'=<>`".contains(byte)) && matches!(after, b' ' | b'\n' | b'\x0c' | b'/' | b'>')
+            !inside.iter().any(|byte| b"\"'=<>`".contains(byte))
+                && matches!(after, b' ' | b'\n' | b'\x0c' | b'/' | b'>')
         };
         self.plain &= named && plain && self.values <= PLAIN_VALUES;
     }
@@ -153,9 +154,8 @@ impl Nesting {
         let packed = tags::packed_long(name.as_bytes());
         if ends {
             let opened = self.open.pop();
-            self.plain &= opened.is_some_and(|opened| {
-                opened.name == packed && (!formatting || opened.blocks == self.blocks)
-            });
+            self.plain &=
+                opened.is_some_and(|opened| opened.name == packed && (!formatting || opened.blocks == self.blocks));
             return;
         }
         self.plain &= self.open.len() < self.most;
