@@ -93,6 +93,8 @@ class _Comparison:
         self.given = given
         self.learned = learned
         self.old, self.new = take_apart(old, given, view), take_apart(new, given, view)
+        self.passages = _trimmed(self.old.passages, self.new.passages)
+        self.fewer, self.more = _surplus(*self.passages)
         self.notes = list(dict.fromkeys(self.old.notes + self.new.notes))
         self.expressions = site_rules.expressions(given.ignore_text)
         self.blocks: list[Block] = []
@@ -138,9 +140,8 @@ class _Comparison:
         return vector
 
     def _text(self) -> float:
-        old, new = _trimmed(self.old.passages, self.new.passages)
-        # half of the passages are empty, and tidying drops them
-        removed, added = map(tidy, _apart(list(filter(None, old)), list(filter(None, new))))
+        old, new = self.passages
+        removed, added = tidy(_first(old, dict(self.fewer))), tidy(_first(new, dict(self.more)))
         if not removed and not added:
             return 0.0
         gone, come = self._words_apart(removed, added)
@@ -182,17 +183,13 @@ class _Comparison:
 
     def _order(self) -> float:
         """How many of the lines that both versions have stand elsewhere: a moved paragraph, a list in another order."""
-        old, new = _trimmed(self.old.passages, self.new.passages)
-        if not old or not new:
-            return 0.0
-        there, here = set(new), set(old)
-        before = list(filter(str.strip, filter(there.__contains__, old)))
-        after = list(filter(str.strip, filter(here.__contains__, new)))
+        old, new = self.passages
+        both = set(filter(str.strip, set(old).intersection(new)))
+        before, after = list(filter(both.__contains__, old)), list(filter(both.__contains__, new))
         if before == after:  # as nearly always; the rest costs more
             return 0.0
         before, after = _trimmed(before, after)
-        less, more = map(Counter, _apart(before, after))
-        moved = _moved(*_trimmed(_without(before, less), _without(after, more)))
+        moved = _moved(*_trimmed(_without(before, dict(self.fewer)), _without(after, dict(self.more))))
         if moved and self.learned:
             holders = {line: path(holder) for line, holder in blocks(self.new)}
             moved = [line for line in moved if not self._known_noise(holders.get(line, ""), self.new)]
@@ -404,12 +401,18 @@ def _left(lines: list[str], cleaned: list[str], same: Counter[str]) -> list[str]
 def _apart(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
     if not old or not new:
         return old, new
+    fewer, more = _surplus(old, new)
+    return _first(old, fewer), _first(new, more)
+
+
+def _surplus(old: list[str], new: list[str]) -> tuple[dict[str, int], dict[str, int]]:
+    """How many more of each item that differs in number the old list has, and how many more the new one has."""
     counts, others = Counter(old), Counter(new)
     # few of many differ; they are found without a loop in Python
     unlike = list(compress(counts, map(ne, counts.values(), map(others.get, counts))))
     fewer = {item: counts[item] - others[item] for item in unlike}
     more = {item: others[item] - counts[item] for item in chain(unlike, others.keys() - counts.keys())}
-    return _first(old, fewer), _first(new, more)
+    return fewer, more
 
 
 def _first(items: list[str], wanted: dict[str, int]) -> list[str]:
@@ -439,7 +442,7 @@ def _growth(changed: int, total: int) -> float:
 
 
 def _words(page: Parts) -> int:
-    return max(1, sum(map(len, page.passages)) // LETTERS)
+    return max(1, len("".join(page.passages)) // LETTERS)
 
 
 def _unlike(counts: Counter[Any], others: Counter[Any]) -> int:
@@ -465,13 +468,13 @@ def _names(values: Iterable[str]) -> Counter[str]:
     return Counter(filter(None, map(noise.clean_class, " ".join(values).split())))
 
 
-def _without(lines: list[str], others: Counter[str]) -> list[str]:
+def _without(lines: list[str], others: dict[str, int]) -> list[str]:
     """Lines without those, as often as they are counted, in their order."""
     if not others:
         return lines
     left = []
     for line in lines:
-        if others[line] > 0:
+        if others.get(line, 0) > 0:
             others[line] -= 1
         else:
             left.append(line)
@@ -491,7 +494,10 @@ def _moved(before: list[str], after: list[str]) -> list[str]:
     heights: list[int] = []
     for place in sequence:
         height = bisect_left(tops, place)
-        tops[height : height + 1] = [place]
+        if height < len(tops):
+            tops[height] = place
+        else:
+            tops.append(place)
         heights.append(height)
     wanted = len(tops) - 1
     moved: list[str] = []

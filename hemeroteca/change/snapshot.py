@@ -13,14 +13,13 @@ from operator import attrgetter
 from typing import cast
 
 import msgspec
-import re2
 from lxml import etree, html
 from resiliparse.parse.html import ELEMENT, TEXT, DOMNode, HTMLTree
 
 from hemeroteca import extract
 from hemeroteca.change import noise
 from hemeroteca.change.site_rules import ChangeRules, Selectors, selectors
-from hemeroteca.extract import css, decode, markup
+from hemeroteca.extract import css, decode, markup, native
 
 LIMITS = extract.Limits(html_bytes=2 << 20, html_tags=50_000, text_chars=500_000, plain_bytes=2 << 20)
 MAX_LINES = 50_000
@@ -43,7 +42,7 @@ _MEDIA = {
     "frame": ("src",),
 }
 _LATE = ("data-lazy-src", "data-original", "data-lazy", "data-echo")
-_MAY_BE_LATE = re2.compile(b"data-(?:lazy|original|echo|srcset)")
+_MAY_BE_LATE = native.Signs((b"data-lazy", b"data-original", b"data-echo", b"data-srcset"))
 _NOSCRIPT = frozenset(["noscript"])
 _SAID = frozenset(["main", "article", "table", "dl"])
 _MAY_HIDE = re.compile(r"none|hidden|collapse|font-size|-\d", re.I).search
@@ -53,7 +52,7 @@ _READ = frozenset([*_IMAGES, *_MEDIA, *_FIELDS, *_UNSEEN, "img", "script", "styl
 _ANCHORS = frozenset(["a", "area"])
 _TAG = attrgetter("tag")
 _GETATTR = DOMNode.getattr
-_HIDDEN, _SHOUTED = re2.compile(b"hidden"), re2.compile(b"HIDDEN")
+_HIDDEN = native.Signs((b"hidden", b"HIDDEN"))
 _PLAIN_HTML = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,100}(?:<!doctype\s{1,20}html|<html[\s>])", re.I)
 _TEXTUAL = re.compile(r"^text/|[/+](?:json|xml|javascript|ecmascript|x-javascript|x-sh|yaml|x-yaml|csv|sql)$")
 
@@ -228,12 +227,12 @@ def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Parts, 
         _remove(document, selector)
     if given.noise:
         _remove_visit_parts(document, *noise.visit_parts(data))
-    unseen = _read_elements(document, page, late=_MAY_BE_LATE.search(data) is not None)
+    unseen = _read_elements(document, page, late=_MAY_BE_LATE.are_in(data))
     if view:
         _read_looks(document, page)
     for node in unseen:
         node.parent.remove_child(node)
-    if _HIDDEN.search(data) or _SHOUTED.search(data):
+    if _HIDDEN.are_in(data):
         _remove(document, "[hidden]")
     _remove_unseen(document)
     title = " ".join((tree.title or "").split())[:500]

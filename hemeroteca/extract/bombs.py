@@ -27,7 +27,7 @@ _SIMPLE = re.compile(rb"(?:\s++[a-zA-Z][\w:.-]*+(?:=\"[^\"<>]*+\")?){0,20}+\s*+/
 # possessive repetition Python 3.11 gets their places wrong.)
 _CLEAN_ATTRIBUTES = rb"(?:\s++[a-zA-Z][\w:.-]*+(?:=\"[^\"<>]*+\"|='[^'<>]*+'|=[^\s\"'=<>`]++)?){0,20}+\s*+/?+"
 _RAW_NAMES = (b"script", b"style", b"textarea", b"title", b"iframe", b"noembed", b"noframes", b"xmp")
-_CLEAN = re.compile(
+_CLEAN = (  # compiled when the first doubtful page is met
     rb"(?:[^<]++"
     rb"|</?(?!(?:plaintext|%s)[\s/>])[a-zA-Z][\w:-]*+%s>"
     rb"|%s"
@@ -37,8 +37,7 @@ _CLEAN = re.compile(
         b"|".join(_RAW_NAMES),
         _CLEAN_ATTRIBUTES,
         b"|".join(rb"<%s(?=[\s/>])%s>[^<]*+</%s\s*+>" % (name, _CLEAN_ATTRIBUTES, name) for name in _RAW_NAMES),
-    ),
-    re.I,
+    )
 )
 _ROOT = re.compile(rb"<(?:html|body)(?=[\s/>])", re.I)
 _RAW = frozenset((*_RAW_NAMES, b"plaintext"))  # text inside, no elements
@@ -46,7 +45,7 @@ _RAW = frozenset((*_RAW_NAMES, b"plaintext"))  # text inside, no elements
 
 def rebuilt(data: bytes, max_attributes: int) -> tuple[bytes, bool]:
     """(the page written anew, whether attributes were left out)."""
-    if _CLEAN.fullmatch(data) and len(_ROOT.findall(data)) < 100:
+    if re.fullmatch(_CLEAN, data, re.I) and len(_ROOT.findall(data)) < 100:
         return data, False
     out: list[bytes] = []
     last = 0

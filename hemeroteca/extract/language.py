@@ -76,20 +76,20 @@ _WITH_POINTS = frozenset(_POINTS)
 _WORD = re.compile(r"[^\W\d_]+")
 _ASCII_WORDS = bytes(byte | 32 if chr(byte).isalpha() and byte < 128 else 32 for byte in range(256))
 _CODE = re.compile(r"[a-z]{2,3}(?=$|[-_,; ])")
-_SCRIPTS = [
-    (re.compile("[\u3040-\u30ff]"), ["ja"]),
-    (re.compile("[\u4e00-\u9fff]"), ["zh"]),
-    (re.compile("[\uac00-\ud7af]"), ["ko"]),
-    (re.compile("[\u0400-\u04ff]"), ["ru", "uk", "bg", "sr", "be", "mk", "kk", "mn"]),
-    (re.compile("[\u0370-\u03ff]"), ["el"]),
-    (re.compile("[\u0590-\u05ff]"), ["he", "yi"]),
-    (re.compile("[\u0600-\u06ff]"), ["ar", "fa", "ur"]),
-    (re.compile("[\u0900-\u097f]"), ["hi", "mr", "ne"]),
-    (re.compile("[\u0980-\u09ff]"), ["bn", "as"]),
-    (re.compile("[\u0b80-\u0bff]"), ["ta"]),
-    (re.compile("[\u0e00-\u0e7f]"), ["th"]),
-    (re.compile("[\u0530-\u058f]"), ["hy"]),
-    (re.compile("[\u10a0-\u10ff]"), ["ka"]),
+_SCRIPTS = [  # letters: compiled when a text in one of them is met
+    ("[\u3040-\u30ff]", ["ja"]),
+    ("[\u4e00-\u9fff]", ["zh"]),
+    ("[\uac00-\ud7af]", ["ko"]),
+    ("[\u0400-\u04ff]", ["ru", "uk", "bg", "sr", "be", "mk", "kk", "mn"]),
+    ("[\u0370-\u03ff]", ["el"]),
+    ("[\u0590-\u05ff]", ["he", "yi"]),
+    ("[\u0600-\u06ff]", ["ar", "fa", "ur"]),
+    ("[\u0900-\u097f]", ["hi", "mr", "ne"]),
+    ("[\u0980-\u09ff]", ["bn", "as"]),
+    ("[\u0b80-\u0bff]", ["ta"]),
+    ("[\u0e00-\u0e7f]", ["th"]),
+    ("[\u0530-\u058f]", ["hy"]),
+    ("[\u10a0-\u10ff]", ["ka"]),
 ]
 _ALIASES = {"nb": "no", "nn": "no", "iw": "he", "in": "id", "ji": "yi"}
 _ALIASES |= {"spa": "es", "eng": "en", "cat": "ca", "por": "pt"}
@@ -129,7 +129,7 @@ def detect(text: str, declared: str = "") -> str:
 
 
 def _by_script(sample: str, hint: str) -> str:
-    counts = [len(letters.findall(sample)) for letters, _ in _SCRIPTS]
+    counts = [len(re.findall(letters, sample)) for letters, _ in _SCRIPTS]
     counts[0] *= 5  # Japanese writes more Chinese signs than its own
     most = max(counts)
     if most < 3:

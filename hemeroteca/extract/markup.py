@@ -81,9 +81,11 @@ def cut(data: bytes, limits: Limits, note: Callable[[str], None]) -> bytes:
     if len(data) > limits.html_bytes:
         data = data[: limits.html_bytes].decode("utf-8", "ignore").encode()
         note("html-cut")
-    if len(data) > limits.html_tags and data.count(b"<") > limits.html_tags:
-        data = data[: np.flatnonzero(np.frombuffer(data, np.uint8) == 60)[limits.html_tags]]
-        note("tags-cut")
+    if len(data) > limits.html_tags:
+        tags = np.frombuffer(data, np.uint8) == 60
+        if np.count_nonzero(tags) > limits.html_tags:
+            data = data[: np.flatnonzero(tags)[limits.html_tags]]
+            note("tags-cut")
     return data
 
 

@@ -4,11 +4,12 @@
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import msgspec
+import re2
 
 import hemeroteca
 from hemeroteca.extract.document import Leads, Limits, Link, Place
@@ -18,8 +19,8 @@ OFF = "HEMEROTECA_NATIVE"  # set to 0: pages are read without it
 DATE, AUTHOR, LINKED_DATA = range(3)
 CSS, SRCSET, REFRESH = "css", "srcset", "refresh"  # links of these kinds are still to be read: `Read.pending`
 _LIMITS = (
-    "html_bytes", "html_tags", "text_chars", "line_chars", "description_chars", "headings_chars", "anchor_chars",
-    "context_chars", "href_chars", "links", "css_bytes",
+    "html_bytes", "html_tags", "depth", "text_chars", "line_chars", "description_chars", "headings_chars",
+    "anchor_chars", "context_chars", "href_chars", "links", "css_bytes",
 )  # fmt: skip
 
 
@@ -94,13 +95,13 @@ class Signs:
     """Byte strings, any of which may be in a body; one pass over it looks for all."""
 
     def __init__(self, signs: Sequence[bytes]) -> None:
-        self._signs = signs
-        self._compiled = _module.Signs(list(signs)) if _module is not None else None
+        compiled = _module.Signs(list(signs)) if _module is not None else None
+        self.are_in: Callable[[bytes], bool] = compiled.are_in if compiled is not None else _searched(signs)
 
-    def are_in(self, data: bytes) -> bool:
-        if self._compiled is None:
-            return any(sign in data for sign in self._signs)
-        return self._compiled.are_in(data)
+
+def _searched(signs: Sequence[bytes]) -> Callable[[bytes], bool]:
+    search = re2.compile(b"|".join(map(re2.escape, signs))).search
+    return lambda data: search(data) is not None
 
 
 @lru_cache(8)

@@ -111,10 +111,12 @@ def register(reader: Reader, priority: int = 100) -> None:
 
 
 @cache
-def load_own() -> None:
-    """Import the readers of this room, which register themselves."""
+def load_all() -> None:
+    """Import our readers and those of other rooms, which register themselves."""
     for name in ("css", "feeds", "html", "office", "pdf", "sitemaps", "text"):
         importlib.import_module(f"hemeroteca.extract.{name}")
+    for path in sorted(Path(__file__).parents[1].glob("*/reader.py")):
+        importlib.import_module(f"hemeroteca.{path.parent.name}.reader")
 
 
 def unregister(reader: Reader) -> None:
@@ -163,17 +165,9 @@ def media_type(content_type: str) -> str:
 
 
 def _choose(content: Content) -> tuple[Reader | None, str]:
-    _discover()
+    load_all()
     for _, reader in _registered:
         kind = reader.sniff(content)
         if kind:
             return reader, kind
     return None, "other"
-
-
-@cache
-def _discover() -> None:
-    """Import our readers and those of other rooms."""
-    load_own()
-    for path in sorted(Path(__file__).parents[1].glob("*/reader.py")):
-        importlib.import_module(f"hemeroteca.{path.parent.name}.reader")

@@ -31,7 +31,6 @@ _TABLE = (  # the first that matches; more special ones first
         "no-conditions",
     ),
 )
-_COMPILED = tuple((re.compile(pattern, re.I | re.S), name) for pattern, name in _TABLE)
 _VERSION = re.compile(r"\b([1-4]\.[05])\b")
 _NONE = re.compile(r"\s*(?:none|no|ninguno|ninguna|keine|aucune?|geen|nessuna?|free|gratis|0|-|nil|null)?[\s.]*", re.I)
 
@@ -41,8 +40,8 @@ def licence(*statements: str) -> str:
     text = " \n".join(statements)[:20_000]
     if all(_NONE.fullmatch(statement) for statement in statements):
         return "unknown"
-    for pattern, name in _COMPILED:
-        if match := pattern.search(text):
+    for pattern, name in _TABLE:
+        if match := re.search(pattern, text, re.I | re.S):  # compiled when one is met: few crawls meet any
             if name.startswith("CC-BY") and (number := _VERSION.search(text, match.start(), match.end() + 40)):
                 return f"{name}-{number[1]}"
             return name

@@ -22,7 +22,7 @@ from itertools import islice
 import msgspec
 
 from hemeroteca import extract, lazy, urls, usage, warc
-from hemeroteca.extract.readers import load_own
+from hemeroteca.extract.readers import load_all
 from hemeroteca.ingest import worker
 from hemeroteca.ingest.ingested import Ingested
 from hemeroteca.ingest.rules import CrawlRules
@@ -47,7 +47,7 @@ def fork_readers(count: int) -> list["ReaderProcess"]:
     readers: list[ReaderProcess] = []
     if sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1:
         lazy.load(urls, warc, extract)
-        load_own()
+        load_all()
         for _ in range(count):
             readers.append(ReaderProcess(beside=readers))
     return readers

@@ -25,6 +25,7 @@ use crate::text::{self, Mark};
 pub struct Limits {
     pub html_bytes: usize,
     pub html_tags: usize,
+    pub depth: usize,
     pub text_chars: usize,
     pub line_chars: usize,
     pub description_chars: usize,
@@ -47,9 +48,9 @@ pub fn read(data: &[u8], limits: &Limits, context: bool, place: Option<&Place>) 
     if tags > limits.html_tags {
         return Err(Reason::Limit);
     }
-    let mut page = Page::new(&source, limits);
+    let mut page = Page::new(&source, limits, tags);
     page.run()?;
-    let doubtful = bombs::doubtful(data, tags, &page.tally);
+    let doubtful = bombs::doubtful(data, tags, &page.tally, &page.nesting);
     page.answer(doubtful, context, place)
 }
 
@@ -155,6 +156,7 @@ struct Page<'a> {
     limits: &'a Limits,
     at: usize,
     tally: bombs::Tally,
+    nesting: bombs::Nesting,
     mode: Mode,
     standard: bool, // the doctype is known not to mean quirks
     stack: Vec<Open<'a>>,
@@ -201,13 +203,14 @@ struct Page<'a> {
 const EXPECTED_LINKS: usize = 128;
 
 impl<'a> Page<'a> {
-    fn new(source: &'a str, limits: &'a Limits) -> Page<'a> {
+    fn new(source: &'a str, limits: &'a Limits, tags: usize) -> Page<'a> {
         Page {
             source,
             bytes: source.as_bytes(),
             limits,
             at: 0,
             tally: bombs::Tally::default(),
+            nesting: bombs::Nesting::new(tags, limits.depth),
             mode: Mode::BeforeHtml,
             standard: false,
             stack: Vec::with_capacity(64),

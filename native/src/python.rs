@@ -27,12 +27,13 @@ struct Reader(Limits);
 #[pymethods]
 impl Reader {
     #[new]
-    #[pyo3(signature = (*, html_bytes, html_tags, text_chars, line_chars, description_chars, headings_chars,
+    #[pyo3(signature = (*, html_bytes, html_tags, depth, text_chars, line_chars, description_chars, headings_chars,
                         anchor_chars, context_chars, href_chars, links, css_bytes))]
     #[expect(clippy::too_many_arguments)] // given by name
     fn new(
         html_bytes: usize,
         html_tags: usize,
+        depth: usize,
         text_chars: usize,
         line_chars: usize,
         description_chars: usize,
@@ -46,6 +47,7 @@ impl Reader {
         Reader(Limits {
             html_bytes,
             html_tags,
+            depth,
             text_chars,
             line_chars,
             description_chars,

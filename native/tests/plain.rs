@@ -6,6 +6,7 @@ use hemeroteca_native::{Limits, Place, Reason, fingerprints, is_stuffed, read, s
 const LIMITS: Limits = Limits {
     html_bytes: 4 << 20,
     html_tags: 100_000,
+    depth: 1000,
     text_chars: 1_000_000,
     line_chars: 500,
     description_chars: 1000,

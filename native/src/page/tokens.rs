@@ -23,8 +23,12 @@ impl<'a> Page<'a> {
                 b'a'..=b'z' | b'A'..=b'Z' => self.start_tag()?,
                 b'/' => self.end_tag()?,
                 b'!' => self.declaration()?,
-                b'?' => self.at = self.find(self.at, ">")? + 1, // a comment, to the parser
+                b'?' => {
+                    self.nesting.doubt();
+                    self.at = self.find(self.at, ">")? + 1; // a comment, to the parser
+                }
                 _ => {
+                    self.nesting.doubt();
                     self.text(&self.source[self.at..=self.at], false)?;
                     self.at += 1;
                 }
@@ -54,6 +58,7 @@ impl<'a> Page<'a> {
             if self.source[self.at + 4..end].contains("--!>") {
                 return Err(Reason::Markup);
             }
+            self.nesting.declaration(&self.source[self.at..end + 3]);
             self.at = end + 3;
             return Ok(());
         }
@@ -65,6 +70,7 @@ impl<'a> Page<'a> {
         if kind.contains('<') {
             return Err(Reason::Markup);
         }
+        self.nesting.declaration(&self.source[self.at..=end]);
         self.standard = kind.starts_with([' ', '\n', '\x0c']) && kind.trim_ascii().eq_ignore_ascii_case("html");
         self.at = end + 1;
         Ok(())
@@ -99,6 +105,9 @@ impl<'a> Page<'a> {
         }
         self.at = end + 1;
         self.tally.end_tag(tag, flags);
+        if self.nesting.is_watched() {
+            self.nesting.tag(tag, flags, name, self.byte(from + name.len()), end - from + 2, true);
+        }
         self.close(tag, flags, name)
     }
 
@@ -115,6 +124,10 @@ impl<'a> Page<'a> {
         self.at = begun + 1 + name.len();
         self.tally.start_tag(tag, flags, self.byte(self.at) == b'>');
         self.read_attributes()?;
+        if self.nesting.is_watched() {
+            let after = self.byte(begun + 1 + name.len());
+            self.nesting.tag(tag, flags, name, after, self.at - begun, false);
+        }
         self.open(tag, flags, name)
     }
 
@@ -184,6 +197,11 @@ impl<'a> Page<'a> {
                         }
                     },
                 }
+                if self.nesting.is_watched() {
+                    self.nesting.value(&bytes[start..from], &bytes[from..at], self.byte(at));
+                }
+            } else if self.nesting.is_watched() && name.contains(&b'`') {
+                self.nesting.doubt();
             }
             let Some(attribute) = attribute(name) else {
                 if name.eq_ignore_ascii_case(b"background") {
@@ -274,6 +292,7 @@ impl<'a> Page<'a> {
                     return Err(Reason::Script);
                 }
                 self.at = end + 1;
+                self.nesting.raw_text(&self.source[start..at], end - at);
                 return Ok(&self.source[start..at]);
             }
             from = at + 2;
