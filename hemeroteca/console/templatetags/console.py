@@ -181,7 +181,8 @@ def chart(spec: Mapping[str, Any], caption: str, source: str = "") -> dict[str, 
     values = spec.get("data", {}).get("values", []) if spec else []
     columns = list(dict.fromkeys(name for row in values for name in row))
     shown = values[-MAX_TABLE_ROWS:]
-    titles = {channel.get("field"): channel.get("title") for channel in spec.get("encoding", {}).values()} if spec else {}
+    channels = spec.get("encoding", {}).values() if spec else ()
+    titles = {channel.get("field"): channel.get("title") for channel in channels}
     return {
         "spec": spec,
         "caption": caption,
