@@ -83,14 +83,14 @@ def _run(command: list[str], data: Path, web: SimWeb, options: argparse.Namespac
         if not _wait_until_ready(server, port):
             print("demo: the system did not start; its reason is above", file=sys.stderr)
             return 1
-        with _child(crawl, environment, capture=True) as crawler:
+        with contextlib.ExitStack() as ends, _child(crawl, environment, capture=True) as crawler:
             address = f"http://127.0.0.1:{port}"
             query = quote_plus(web.web.host_at(0).headline(1))
             print(f"\n  search   {address}/?q={query}\n  status   {address}/status\n", flush=True)
             print(
                 f"Crawling up to {options.limit:,} pages; look at both pages while it does.  Ctrl-C stops.", flush=True
             )
-            filler = Filler(command, environment, data, web, address)
+            filler = ends.enter_context(contextlib.closing(Filler(command, environment, data, web, address)))
             if not options.bare:
                 print(f"Sign in as admin with the password {PASSWORD}; the tour is at {address}/help/tour", flush=True)
                 filler.fill()
@@ -99,7 +99,6 @@ def _run(command: list[str], data: Path, web: SimWeb, options: argparse.Namespac
                 print(_sentence(summary), flush=True)
             while not options.once and server.poll() is None:
                 time.sleep(0.5)
-            filler.close()
         if server.poll() is not None:
             print(f"demo: the system ended by itself (exit code {server.returncode})", file=sys.stderr)
             return 1
