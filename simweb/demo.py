@@ -20,9 +20,11 @@ import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import FrameType
-from urllib.parse import quote_plus
+from typing import Any
+from urllib.parse import quote, quote_plus, urlsplit
 
 from simweb import demo_files
 from simweb.api import SimWeb
@@ -81,23 +83,22 @@ def _run(command: list[str], data: Path, web: SimWeb, options: argparse.Namespac
         if not _wait_until_ready(server, port):
             print("demo: the system did not start; its reason is above", file=sys.stderr)
             return 1
-        with _child(crawl, environment, capture=True) as crawler:
+        with contextlib.ExitStack() as ends, _child(crawl, environment, capture=True) as crawler:
             address = f"http://127.0.0.1:{port}"
             query = quote_plus(web.web.host_at(0).headline(1))
             print(f"\n  search   {address}/?q={query}\n  status   {address}/status\n", flush=True)
             print(
                 f"Crawling up to {options.limit:,} pages; look at both pages while it does.  Ctrl-C stops.", flush=True
             )
-            filler = Filler(command, environment, data, web, address)
+            filler = ends.enter_context(contextlib.closing(Filler(command, environment, data, web, address)))
             if not options.bare:
                 print(f"Sign in as admin with the password {PASSWORD}; the tour is at {address}/help/tour", flush=True)
                 filler.fill()
             summary = _follow(server, crawler)
             if summary:
                 print(_sentence(summary), flush=True)
-            filler.close()
-        while not options.once and server.poll() is None:
-            time.sleep(0.5)
+            while not options.once and server.poll() is None:
+                time.sleep(0.5)
         if server.poll() is not None:
             print(f"demo: the system ended by itself (exit code {server.returncode})", file=sys.stderr)
             return 1
@@ -111,15 +112,18 @@ class Filler:
         self.command, self.environment, self.data, self.web, self.address = command, environment, data, web, address
         self.files = Path(tempfile.mkdtemp(prefix="hemeroteca-demo-files-"))
         self.worker: subprocess.Popen[bytes] | None = None
+        self.receiver = Receiver()
+        self.tokens: dict[str, str] = {}
 
     def fill(self) -> None:
         steps = {
             "people": self._people,
             "a past of four sites, and the watch on them": self._watch,
-            "geographic services": self._geo,
+            "geographic services, and a crawl that looks for more": self._geo,
             "a small wiki": self._wiki,
-            "a device of the fleet": self._fleet,
-            "searches that are told": self._search,
+            "a device of the fleet, and a client of it": self._fleet,
+            "searches, favourites, orders and a simulation": self._readers,
+            "pictures of pages": self._pictures,
         }
         for name, step in steps.items():
             print(f"  … {name}", flush=True)
@@ -136,12 +140,14 @@ class Filler:
             except subprocess.TimeoutExpired:
                 self.worker.kill()
                 self.worker.wait()
+        self.receiver.close()
         shutil.rmtree(self.files, ignore_errors=True)
 
     def _people(self) -> None:
         self._do("user", "password", "admin", "--password", PASSWORD)
         for name, role in (("dora", "director"), ("sol", "subscriber"), ("leo", "reader")):
             self._do("user", "add", name, "--role", role, "--password", PASSWORD)
+            self.tokens[name] = self._do("token", "create", name, "--label", "demo").split()[0]
 
     def _watch(self) -> None:
         now = datetime.now(UTC).replace(microsecond=0)
@@ -154,14 +160,23 @@ class Filler:
         for number, url in enumerate(sites, 1):
             self._do("watch", "add", url, "--scope", "host", "--collection", "Press of the isles", "--owner", "dora")
             self._do("watch", "learn", str(number))
-        token = self._do("token", "create", "sol", "--label", "demo").split()[0]
+        self._do("watch", "collection", "publish", "Press of the isles", "--description", "Four sites, every version.")
+        self._do("watch", "channel", "add", self.receiver.address, "--name", "A program that is told")
+        self._do("archive", "tag", sites[0], "front page", "news")
+        self._do("archive", "note", sites[0], "It changes every hour: see the calendar.")
         other = self.web.seed_urls()[-1]
-        self._ask("/api/v1/watch/subscriptions", token, {"url": other, "purpose": "What our neighbours say."})
+        self._ask("watch/subscriptions", "sol", {"url": other, "purpose": "What our neighbours say."})
 
     def _geo(self) -> None:
         corner = Corner(self.web.settings.seed, self.web.settings.corner)
-        for url in list(corner.services)[:GEO_SERVICES]:
-            self._do("geo", "add", url)
+        added = 0
+        for url in corner.services:
+            with contextlib.suppress(ValueError):  # some do not answer, as on the real web
+                self._do("geo", "add", url)
+                added += 1
+            if added == GEO_SERVICES:
+                break
+        self._do("crawl", corner.first_url, "--focus", "geo", "--limit", "60", "--json")
 
     def _wiki(self) -> None:
         dump = self.files / "wiki.xml"
@@ -171,17 +186,39 @@ class Filler:
     def _fleet(self) -> None:
         token = self.files / "token"
         token.write_text(self._do("fleet", "device", "add", "laptop of leo", "--owner", "leo").split()[0])
+        self._do("fleet", "device", "set", "laptop of leo", "--owner", "leo", "--listed")
+        self._do("fleet", "client", "add", "dora", "--purpose", "Whether pages look alike everywhere.", "--approve")
+        self._do("fleet", "credits", "--give", "dora", "--amount", "100")
         worker = [*self.command, "worker", "--server", self.address, "--token-file", str(token), "--allow-private"]
         worker += ["--state", str(self.files / "worker"), "--on-battery", "--on-metered"]
         self.worker = subprocess.Popen(
             worker, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
+        pages = [self.web.web.host_at(5).url(number) for number in range(12)]
+        self._ask("fetch", "dora", {"urls": pages})
+        self._do("fleet", "vantage", "order", *pages[:2], "--user", "dora", "--title", "Two pages, from anywhere")
+        self._ask("fleet/load-tests", "dora", {"url": pages[0], "rate": 2, "ramp_seconds": 5, "hold_seconds": 5})
 
-    def _search(self) -> None:
-        self._do("search", "save", self.web.web.host_at(0).headline(1).split()[-1], "--name", "Word of the day")
+    def _readers(self) -> None:
+        host = self.web.web.host_at(0)
+        word = host.headline(1).split()[-1]
+        self._ask("searches", "sol", {"query": word, "name": "Word of the day"})
+        self._ask(f"search?q={word}", "leo")
+        self._ask("favourites", "leo", {"url": host.url(1), "title": host.headline(1)}, "PUT")
+        self._do("order", "save", "Every night", host.url(0), "--limit", "50", "--every", "24")
+        simulated = ("--process", "bursty", "--policy", "auto,simple,fixed:24", "--days", "240", "--pages", "60")
+        self._do("simulate", *simulated, "--background")
         self._do("search", "rank", "--background")
         self._do("archive", "verify", "--background")
+
+    def _pictures(self) -> None:
+        """Two versions of a page with their pictures, where there is a browser."""
+        page = self.web.web.host_at(2).url(0)
+        self._do("site", "set", urlsplit(page).hostname or "", "render=always")
+        for _time in range(2):
+            self._do("crawl", page, "--scope", "page", "--json")
+            self.web.advance(24)
 
     def _do(self, *words: str) -> str:
         done = subprocess.run(
@@ -192,15 +229,38 @@ class Filler:
             raise ValueError(f"`hemeroteca {' '.join(words[:3])}`: {done.stderr.strip()[-300:]}")
         return done.stdout
 
-    def _ask(self, path: str, token: str, body: dict[str, str]) -> None:
+    def _ask(self, path: str, person: str, body: dict[str, Any] | None = None, method: str = "POST") -> None:
         host, _, port = self.address.removeprefix("http://").partition(":")
         connection = http.client.HTTPConnection(host, int(port), timeout=60)
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        connection.request("POST", path, json.dumps(body), headers)
+        headers = {"Authorization": f"Bearer {self.tokens[person]}", "Content-Type": "application/json"}
+        sent = json.dumps(body) if body is not None else None
+        connection.request(method if sent else "GET", f"/api/v1/{quote(path, safe='/?=')}", sent, headers)
         answer = connection.getresponse()
         if answer.status >= 400:
             raise ValueError(f"{path}: {answer.status} {answer.read()[:200]!r}")
         connection.close()
+
+
+class Receiver:
+    """Takes what a channel tells, as a program of somebody would, and forgets it."""
+
+    def __init__(self) -> None:
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_words: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self._server.server_port}/told"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
 
 
 def _follow(server: subprocess.Popen[bytes], crawler: subprocess.Popen[bytes]) -> dict[str, float] | None:

@@ -4,6 +4,7 @@
     search (results), archive, operations, account      one module per area; they ask other rooms and fill a template
     error_pages  errors as pages
     reasons      why a page was not captured, in the reader's language
+    refusals     what a service refused, in the reader's language
     context, templatetags      what templates may use
     middleware   the Host check and the headers that protect the reader
     web, wsgi    the process that serves it all

@@ -18,8 +18,9 @@ from allauth.mfa.totp import views as totp
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout, update_session_auth_hash
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
@@ -294,7 +295,7 @@ def favourites(request: HttpRequest) -> HttpResponse:
             messages.error(request, str(error))
         back = request.POST.get("next", "")
         local = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())
-        return redirect(back if local else "favourites")
+        return HttpResponseRedirect(back if local else reverse("favourites"))
     return render(request, "console/favourites.html", {"favourites": accounts.favourites(actor)})
 
 

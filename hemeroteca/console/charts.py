@@ -16,10 +16,12 @@ from typing import Any
 
 from django.conf import settings
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 FEW = 40  # rows of a line whose points are marked: of a single one nothing else would be seen
+FEW_BARS = 10
 MAX_ROWS = 5_000  # of a chart; a longer series says nothing more on a screen
 YEAR_SECONDS = 365 * 86_400
 _writing = threading.Lock()
@@ -47,12 +49,19 @@ def spec(
         if unit:
             encoding["x"]["timeUnit"] = f"utc{unit}"  # yearmonthdate: bars as wide as a day
     if by:
-        encoding["color"] = {"field": by, "type": "nominal", "title": str(by_title) or None, "sort": None}
+        legend = {"title": str(by_title) or None}
+        encoding["color"] = {"field": by, "type": "nominal", "title": str(by_title or _("series")), "sort": None}
+        encoding["color"]["legend"] = legend
     shown = [dict(row) for row in rows[-MAX_ROWS:]]
+    drawn: dict[str, Any] = {"type": mark, "tooltip": True}
+    if mark == "line" and len(shown) <= FEW:
+        drawn["point"] = True
+    if unit and mark == "bar" and len(shown) < FEW_BARS:
+        drawn["width"] = {"band": len(shown) / FEW_BARS}  # a single day would fill all of it
     return {
         "$schema": SCHEMA,
         "data": {"values": shown},
-        "mark": {"type": mark, "tooltip": True, **({"point": True} if mark == "line" and len(shown) <= FEW else {})},
+        "mark": drawn,
         "encoding": encoding,
     }
 

@@ -7,7 +7,9 @@ shown as it is; the detail stays English, as servers and libraries write it.
 import re
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
+
+from hemeroteca.console.refusals import shapes, translated
 
 _CODE = re.compile(r"http-(\d{3})\b|[a-z][a-z.-]*[a-z]")
 
@@ -57,19 +59,28 @@ SENTENCES = {
     "truncated-time": gettext_lazy("it took longer than allowed; what had come was kept"),
     "truncated-disconnect": gettext_lazy("the connection broke off; what had come was kept"),
 }
-STOPS = {  # why a crawl stopped
-    "interrupted": gettext_lazy("interrupted"),
-    "stopped by a person": gettext_lazy("stopped by a person"),
-    "the engine was stopped": gettext_lazy("the engine was stopped"),
-}
-_HELD = re.compile(r"(\d+) addresses are held back as a possible trap")
-_REST = re.compile(r"all hosts left ask to be left alone until (\S+)")
-_LIMIT = re.compile(r"limit of ([\d.e+]+) (pages|bytes|seconds) reached")
-LIMITS = {
-    "pages": gettext_lazy("limit of %s pages reached"),
-    "bytes": gettext_lazy("limit of %s bytes reached"),
-    "seconds": gettext_lazy("limit of %s seconds reached"),
-}
+# Sentences the engine writes itself: of the end of a crawl, of its log, of what is held back.
+SHAPES = shapes(
+    [
+        gettext_noop("interrupted"),
+        gettext_noop("stopped by a person"),
+        gettext_noop("the engine was stopped"),
+        gettext_noop("limit of %s pages reached"),
+        gettext_noop("limit of %s bytes reached"),
+        gettext_noop("limit of %s seconds reached"),
+        gettext_noop("all hosts left ask to be left alone until %s"),
+        gettext_noop("%s addresses are held back as a possible trap"),
+        gettext_noop("%s addresses that were held back: %s"),
+        gettext_noop("trap: pages like %s bring nothing new"),
+        gettext_noop("trap: the pages that lead there all say the same"),
+        gettext_noop("%s trap: pages like %s bring nothing new"),
+        gettext_noop("again, after crawl %s"),
+        gettext_noop("%s (%s addresses left the queue)"),
+        gettext_noop("%s pages, %s failed"),
+        gettext_noop("%s pages, %s failed; %s"),
+        gettext_noop("excluded by %s"),
+    ]
+)
 STATUSES = {
     "401": gettext_lazy("the server asks for a login (401)"),
     "403": gettext_lazy("the server refuses it (403)"),
@@ -85,14 +96,8 @@ STATUSES = {
 
 def said(reason: str) -> str:
     """The sentence of a reason's code; a reason without one that is known stays what it is."""
-    if reason in STOPS:
-        return str(STOPS[reason])
-    if held := _HELD.fullmatch(reason):
-        return _("%s addresses are held back as a possible trap") % held[1]
-    if rest := _REST.fullmatch(reason):
-        return _("all hosts left ask to be left alone until %s") % rest[1]
-    if limit := _LIMIT.fullmatch(reason):
-        return str(LIMITS[limit[2]]) % limit[1]
+    if sentence := translated(reason, SHAPES):
+        return sentence
     found = _CODE.match(reason)
     if found is None:
         return reason

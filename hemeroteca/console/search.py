@@ -6,8 +6,9 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import get_language, gettext_lazy
@@ -141,7 +142,7 @@ def preferences(request: HttpRequest) -> HttpResponse:
             messages.success(request, _judged(host, given))
             back = request.POST.get("next", "")
             local = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())
-            return redirect(back if local else "preferences")
+            return HttpResponseRedirect(back if local else reverse("preferences"))
         except (Invalid, ValueError) as error:
             failure = str(error)
     try:

@@ -74,7 +74,9 @@ def simulator(request: HttpRequest) -> HttpResponse:
         except Invalid as error:
             failure = str(error)
     number = number_in(request.GET.get("job", ""), 0)
-    found = queries.find(actor, min(number, (1 << 63) - 1)) if number else None
+    earlier = queries.recent(actor, 5, kind=KIND)
+    shown = [job for job in earlier if job.state == "done"][:1] if request.method != "POST" else []
+    found = queries.find(actor, min(number, (1 << 63) - 1)) if number else next(iter(shown), None)
     context: dict[str, Any] = {
         "form": form,
         "failure": failure,
@@ -83,7 +85,7 @@ def simulator(request: HttpRequest) -> HttpResponse:
         "policies": POLICIES,
         "sites": watch.subscriptions(200),
         "job": jobs.shown(found) if found is not None else None,
-        "earlier": [jobs.shown(job) for job in queries.recent(actor, 5, kind=KIND)],
+        "earlier": [jobs.shown(job) for job in earlier],
         "letters": [(css, sign, said) for css, sign, said in LETTERS.values() if sign],
         "strip_days": STRIP_DAYS,
     }

@@ -30,6 +30,7 @@ from hemeroteca.archive import content, rendered, stills
 from hemeroteca.archive import queries as archive
 from hemeroteca.change.outline import Element, outline
 from hemeroteca.console import charts
+from hemeroteca.console.reasons import said
 from hemeroteca.console.search import number_in
 from hemeroteca.console.section import Page, Section
 from hemeroteca.errors import Busy, Conflict, Denied, Invalid, NotFound, Refused
@@ -165,7 +166,7 @@ def _listed(row: Subscription, figures: Mapping[str, int], soonest: WatchedPage 
         "pages": figures.get("pages") or 0,
         "changes": figures.get("changes") or 0,
         "next_ms": soonest.next_ms if soonest and row.active else 0,
-        "why": _said(soonest.next_reason) if soonest and row.active else "",
+        "why": _said(soonest.next_reason or soonest.reason) if soonest and row.active else "",
         "news": news,
         **_state(row),
     }
@@ -181,7 +182,8 @@ def _state(row: Subscription) -> dict[str, Any]:
     if not row.active:
         return {"state": "paused", "said": _("paused"), "trouble": ""}
     if row.failures:
-        return {"state": "failed", "said": _("does not answer"), "trouble": row.last_error}
+        host, _colon, reason = row.last_error.partition(": ")
+        return {"state": "failed", "said": _("the last visit failed"), "trouble": f"{host}: {said(reason)}"}
     return {"state": "running", "said": _("in a burst") if row.in_burst else _("watched"), "trouble": ""}
 
 
@@ -332,7 +334,7 @@ def _made_figures(row: Subscription, days: int, everything: bool, summary: Mappi
     soonest = queries.next_visits([row.pk]).get(row.pk)
     return {
         "next_ms": soonest.next_ms if soonest and row.active else 0,
-        "why": _said(soonest.next_reason) if soonest and row.active else "",
+        "why": _said(soonest.next_reason or soonest.reason) if soonest and row.active else "",
         "storage": context["storage"],
         "bursts": [(_ms(burst[0]), burst[4]) for burst in site_reports.bursts(row.pk).rows[:10]],
         "with_charts": bool(context["charts"] or context["run_chart"]),

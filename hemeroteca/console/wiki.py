@@ -190,7 +190,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     actor = Actor.of(request.user)
     chosen = [number_in(text, 0) for text in request.GET.getlist("article")][: queries.MAX_COMPARED + 1]
     result, failure, months, beside = None, "", None, []
-    if chosen:
+    if len(chosen) > 1:  # one alone comes from its page: others are chosen beside it
         try:
             result = queries.compare_articles(actor, chosen)
         except Refused as error:

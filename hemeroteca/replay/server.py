@@ -32,6 +32,7 @@ import signal
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, quote, urljoin, urlsplit
@@ -109,7 +110,7 @@ PROTECTION = [
     *([("Strict-Transport-Security", "max-age=31536000")] if ORIGIN.startswith("https:") else []),
     (
         "Permissions-Policy",
-        "camera=(), microphone=(), geolocation=(), usb=(), serial=(), hid=(), bluetooth=(), payment=(), midi=(), "
+        "camera=(), microphone=(), geolocation=(), usb=(), serial=(), hid=(), payment=(), midi=(), "
         "clipboard-read=(), display-capture=(), publickey-credentials-get=(), local-fonts=(), storage-access=()",
     ),
 ]
@@ -547,10 +548,8 @@ class Handler(WSGIHandler):  # type: ignore[misc]
     MAX_REQUEST_LINE = LONGEST_ADDRESS
 
     def handle(self) -> None:
-        try:
+        with suppress(gevent.Timeout):  # the connection is closed already
             super().handle()
-        except gevent.Timeout:
-            self.socket.close()
 
     _limit: Any = None
 

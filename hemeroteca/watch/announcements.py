@@ -121,10 +121,11 @@ class Announcements:
             page.poll = min(page.poll * 1.5, most)
         since, page.last_ms, page.retry_at, page.failures = page.last_ms, visit.at_ms, 0.0, 0
         next_ms = visit.at_ms + int(page.poll * HOUR_MS)
+        why, then = ({"code": code, "hours": page.poll} for code in ("listing", "then-listing"))
         if listing is None:
-            self._state.writes.page_seen(visit.key, visit.at_ms, visit.at_ms - since, next_ms, {}, False, 0.0)
+            self._state.writes.page_seen(visit.key, visit.at_ms, visit.at_ms - since, next_ms, then, False, 0.0)
             return
-        self._state.writes.new_page(visit, sub.id, site, visit.at_ms, next_ms, {"code": "listing", "hours": page.poll})
+        self._state.writes.new_page(visit, sub.id, site, visit.at_ms, next_ms, why, then)
         source = observations.listing_source(sub.id, site, visit.url, listing, visit.at_ms)
         if source not in self.sources:
             self.sources[source] = AnnouncementSource(listing.kind, sub.id, "")

@@ -13,6 +13,7 @@ from functools import lru_cache
 from html import escape
 from typing import NamedTuple
 
+from simweb import media
 from simweb.changes import mix
 from simweb.geo import documents
 from simweb.geo.documents import Description
@@ -295,6 +296,10 @@ class Corner:
         if service := self.services.get(url):
             media_type, body = documents.document(service.kind, service.description)
             return Response(200, media_type, body)
+        if "&request=GetMap&" in target:  # what somebody asks to see whether a service works
+            return Response(200, "image/png", media.png(len(target)))
+        if "&request=GetFeature&" in target:
+            return Response(200, *documents.feature())
         if url in self._dead:
             if mix(host.key, len(url)) & 1:
                 return Response(200, *documents.exception_report())

@@ -41,6 +41,17 @@ def exception_report() -> tuple[str, bytes]:
     )
 
 
+def feature() -> tuple[str, bytes]:
+    """One feature, as a WFS hands it out."""
+    point = "<gml:Point><gml:pos>40.4 -3.7</gml:pos></gml:Point>"
+    body = (
+        '<wfs:FeatureCollection xmlns:wfs="http://www.opengis.net/wfs" xmlns:gml="http://www.opengis.net/gml" '
+        f"""numberOfFeatures="1"><gml:featureMember><place gml:id="place.1">{point}</place></gml:featureMember>"""
+        "</wfs:FeatureCollection>"
+    )
+    return "text/xml", body.encode()
+
+
 def kinds() -> tuple[str, ...]:
     return tuple(_WRITERS)
 

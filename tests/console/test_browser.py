@@ -163,7 +163,7 @@ def test_everything_comes_from_this_server_also_the_page_of_the_api(visit):
     assert page.complaints == []
 
 
-def test_no_page_is_wider_than_a_phone(visit, world):
+def test_no_page_and_no_table_is_wider_than_a_phone(visit, world):
     page = visit("/", viewport={"width": 390, "height": 844}, locale="es")
     capture = world.captures[HOSTILE][0].record_id
     for path in ("/", "/?q=harbour", "/status", "/crawls", f"/crawls/{world.crawl.pk}", f"/page?url={BREAD}",
@@ -171,6 +171,10 @@ def test_no_page_is_wider_than_a_phone(visit, world):
                  f"/compare?url={BREAD}", f"/compare?url={BREAD}&view=sides", "/sign-in", "/nowhere"):  # fmt: skip
         page.goto(page.site + path)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+        wide = "[...document.querySelectorAll('main .scroll')].filter(box => box.scrollWidth > box.clientWidth).length"
+        assert page.evaluate(wide) == 0, f"{path}: a table is read from top to bottom, not sideways"
+    page.goto(page.site + "/crawls")
+    assert page.locator("td[data-heading=Estado]").first.is_visible(), "each cell says its heading"
 
 
 def test_every_field_has_a_name_and_every_page_one_main_heading(visit, world):

@@ -15,7 +15,7 @@ from hemeroteca import config
 ROOT = Path(hemeroteca.__file__).parent
 CATALOGUE = ROOT / "console/locale/es/LC_MESSAGES/django.po"
 ROOMS = ("console", "accounts", "search")
-KEYWORDS = {**DEFAULT_KEYWORDS, "gettext_lazy": None, "Note": None}
+KEYWORDS = {**DEFAULT_KEYWORDS, "gettext_lazy": None, "gettext_noop": None, "Note": None}
 
 
 def texts():

@@ -1,7 +1,10 @@
 """Why pages were not captured, in the reader's language."""
 
+import re
+
 import pytest
 from django.utils.translation import override
+from lxml import html
 
 from hemeroteca.console.reasons import said
 from hemeroteca.fetch import failures
@@ -19,6 +22,13 @@ from hemeroteca.fetch import failures
         ("algo que nadie conoce: aquí", "algo que nadie conoce: aquí"),
         ("limit of 40 pages reached", "se alcanzó el límite de 40 páginas"),
         ("stopped by a person", "lo detuvo una persona"),
+        ("12 pages, 3 failed; limit of 12 pages reached", "12 páginas, 3 fallidas; se alcanzó el límite de 12 páginas"),
+        ("timeout (2 addresses left the queue)", "timeout (2 direcciones salieron de la cola)"),
+        (
+            "5 addresses that were held back: a.example trap: pages like /{n} bring nothing new",
+            "5 direcciones retenidas: a.example: las páginas como /{n} no traen nada nuevo",
+        ),
+        ("again, after crawl 7", "otra vez, después del rastreo 7"),
         ("", ""),
         ("<b>", "<b>"),
     ],
@@ -46,3 +56,42 @@ def test_the_status_page_says_reasons_in_spanish_and_keeps_the_details(client, w
     assert "lo prohíbe robots.txt" in page
     assert "el servidor no está disponible (503)" in page, "why a host waits"
     assert "http-500 after 3 tries" in page
+
+
+REFUSED = [  # what a person may send from a form that stands there, and is refused
+    ("/save", {"url": "two words"}),
+    ("/save", {"url": ""}),
+    ("/searches", {"query": ""}),
+    ("/preferences", {"host": "two words", "factor": "2"}),
+    ("/archive/erase", {"url": "", "reason": "", "do": "take-down"}),
+    ("/archive/erase", {"url": "a.example", "since": "soon", "do": "look"}),
+    ("/watch/categories", {"code": "0", "name": "x"}),
+    ("/watch/categories", {"code": "5", "name": ""}),
+    ("/watch/channels", {"target": "", "language": "es"}),
+    ("/wiki/query", {"text": "SELEC 1", "collection": "revisions"}),
+    ("/wiki/extract", {"workers": "1", "max_revisions": "1", "depth": "1", "policy": "auto"}),
+    ("/geo/add", {"url": ""}),
+    ("/fleet/devices", {"name": "<b>"}),
+    ("/fleet/jobs", {"urls": "", "category": "general", "do": "order"}),
+    ("/crawls", {"seeds": "", "scope": "host"}),
+    ("/crawls", {"seeds": "https://a.example/", "scope": "host", "name": "", "do": "keep"}),
+]
+ENGLISH = re.compile(r"\b(the|is|are|was|must|write|needs?|there|has|of|say|give|it)\b")
+
+
+@pytest.mark.django_db
+def test_what_a_form_refuses_is_told_in_spanish(client, instance, administrator):
+    client.force_login(administrator)
+    for path, sent in REFUSED:
+        answer = client.post(path, sent, headers={"accept-language": "es"})
+        (told,) = html.document_fromstring(answer.content).find_class("message error")
+        assert not ENGLISH.search(told.text_content().partition("DuckDB")[0]), (path, sent)
+    missing = client.get("/jobs/12345", headers={"accept-language": "es"})
+    assert "no hay ninguna tarea 12345" in missing.content.decode()
+
+
+@pytest.mark.django_db
+def test_a_page_to_go_back_to_that_is_none_leads_to_the_list(client, reader):
+    client.force_login(reader)
+    kept = client.post("/favourites", {"do": "keep", "url": "https://a.example/", "next": "no page"})
+    assert kept.status_code == 302

@@ -19,7 +19,7 @@ from django.utils.translation import get_language, gettext
 from hemeroteca import __version__
 from hemeroteca.accounts import Role
 from hemeroteca.accounts.models import ROLES
-from hemeroteca.console import charts, names, reasons
+from hemeroteca.console import charts, names, reasons, refusals
 from hemeroteca.warc.timestamps import moment
 
 register = template.Library()
@@ -47,6 +47,7 @@ def snippet(text: str) -> SafeString:
 
 
 register.filter(reasons.said)
+register.filter(refusals.told)
 
 
 @register.filter
@@ -180,11 +181,13 @@ def chart(spec: Mapping[str, Any], caption: str, source: str = "") -> dict[str, 
     values = spec.get("data", {}).get("values", []) if spec else []
     columns = list(dict.fromkeys(name for row in values for name in row))
     shown = values[-MAX_TABLE_ROWS:]
+    channels = spec.get("encoding", {}).values() if spec else ()
+    titles = {channel.get("field"): channel.get("title") for channel in channels}
     return {
         "spec": spec,
         "caption": caption,
         "source": source,
-        "columns": columns,
+        "columns": [titles.get(name) or name for name in columns],
         "rows": [[row.get(name) for name in columns] for row in shown],
         "more": len(values) > len(shown),
         "shown": len(shown),

@@ -16,7 +16,7 @@
   function look() {
     var ink = colour("ink"), dim = colour("dim"), line = colour("line"), accent = colour("accent");
     return {
-      background: "transparent",
+      background: "transparent", aria: false,  // English, and the figures stand below as a table
       font: getComputedStyle(document.body).fontFamily,
       view: { stroke: "transparent" },
       axis: { labelColor: dim, titleColor: dim, gridColor: line, domainColor: line, tickColor: line, labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal" },

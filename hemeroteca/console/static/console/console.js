@@ -1,5 +1,5 @@
-// The script of every page: times in the reader's zone, keys of the search page, copying a command. Pages are whole
-// without it.
+// The script of every page: times in the reader's zone, keys of the search page, copying a command, wide tables on
+// a telephone. Pages are whole without it.
 (function () {
   "use strict";
   var language = document.documentElement.lang || undefined;
@@ -49,8 +49,28 @@
     });
   }); }
   offer_copies(document);
+  // on a telephone a table that is wider than the screen becomes cards: each cell says its heading
+  function stack(root) {
+    if (!window.matchMedia("(max-width: 40rem)").matches) return;
+    root.querySelectorAll(".scroll > table").forEach(function (table) {
+      var headings = table.querySelectorAll("thead tr:only-child > th");
+      if (table.parentElement.scrollWidth <= table.parentElement.clientWidth || !headings.length) return;
+      table.classList.add("stacked");
+      table.setAttribute("role", "table"); // another display takes the meaning of tables away
+      table.querySelectorAll("thead, tbody").forEach(function (part) { part.setAttribute("role", "rowgroup"); });
+      table.querySelectorAll("tr").forEach(function (row) {
+        row.setAttribute("role", "row");
+        Array.from(row.cells).forEach(function (cell, at) {
+          cell.setAttribute("role", cell.tagName === "TD" ? "cell" : row.parentElement.tagName === "THEAD" ? "columnheader" : "rowheader");
+          if (headings[at]) cell.dataset.heading = headings[at].textContent.trim();
+        });
+      });
+    });
+  }
+  stack(document);
   document.addEventListener("htmx:afterSwap", function (event) {
     localise(event.target);
     offer_copies(event.target);
+    stack(event.target.parentElement || document);
   });
 })();

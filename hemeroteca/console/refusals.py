@@ -1,0 +1,152 @@
+"""Refusals in the reader's language: what services say when they cannot do a thing, as a person at a form meets it.
+
+Services raise English (`hemeroteca.errors`), which the API and the commands show too. A sentence is known here by its
+shape, with `%s` for what changes in it; one that is not known stays English.
+"""
+
+import re
+from collections.abc import Iterable
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+Shapes = list[tuple[re.Pattern[str], str]]
+
+
+def shapes(sentences: Iterable[str]) -> Shapes:
+    """Each sentence with the expression that knows it."""
+    return [(re.compile(re.escape(sentence).replace("%s", "(.*?)"), re.DOTALL), sentence) for sentence in sentences]
+
+
+def translated(text: str, known: Shapes) -> str | None:
+    """A sentence that is known, and known sentences within it, in the reader's language."""
+    for shape, sentence in known:
+        if fits := shape.fullmatch(text):
+            return _(sentence) % tuple(translated(part, known) or part for part in fits.groups())
+    return None
+
+
+def told(text: str) -> str:
+    return translated(text, SHAPES) or text
+
+
+# The narrower before the wider.
+SHAPES = shapes(
+    [
+        gettext_noop("there is no job %s; `hemeroteca job list` shows them"),
+        gettext_noop("there is no subscription %s; `hemeroteca watch list` shows them"),
+        gettext_noop("there is no channel %s; `hemeroteca watch channel list` shows them"),
+        gettext_noop("there is no saved search %s; `hemeroteca search saved` shows them"),
+        gettext_noop("there is no note %s"),
+        gettext_noop("there is no user %s; `hemeroteca user list` shows who exists"),
+        gettext_noop("there is no geographic service %s; `hemeroteca geo search` finds them"),
+        gettext_noop("there is no published collection at that address"),
+        gettext_noop("there is no capture of %s; `%s` makes one"),
+        gettext_noop("there is only one version of %s; there will be another when the page changes"),
+        gettext_noop("%s is no category; write one of: %s"),
+        gettext_noop("it has spaces; write one address a line"),
+        gettext_noop("it has no host name"),
+        gettext_noop("no address was given; name at least one, like https://example.org/"),
+        gettext_noop("%s is no host (%s); write it like example.org"),
+        gettext_noop("%s is not a host name (%s); write it like example.org"),
+        gettext_noop("%s is not an address (%s); write it like example.org/page"),
+        gettext_noop("%s is not an address that can be visited (%s)"),
+        gettext_noop("%s is not the address of a catalogue (%s)"),
+        gettext_noop("no geographic service was found at %s; `%s` tells what it is"),
+        gettext_noop("%s is not a bounding box; write west,south,east,north in degrees, like -9.5,36,4.5,44"),
+        gettext_noop("choose 2 to 10 articles to compare, not %s"),
+        gettext_noop("this is not SQL that DuckDB reads: %s"),
+        gettext_noop(
+            "`url` or `title` is required: the address of an article, or its title and a `locale`; or choose "
+            "articles by category, search, user, or the whole wiki"
+        ),
+        gettext_noop("a query to save must have 1 to %s characters, not %s"),
+        gettext_noop("nothing of the query %s can be looked for: %s"),
+        gettext_noop("it has no word"),
+        gettext_noop("a name must have 1 to 200 characters, not %s"),
+        gettext_noop("there are %s saved searches already; remove one first"),
+        gettext_noop("name the address of a page to keep; no text here has a NUL character"),
+        gettext_noop("there are %s favourites already; remove some first"),
+        gettext_noop("a note has 1 to %s characters, not %s"),
+        gettext_noop("%s has %s notes already; remove one first"),
+        gettext_noop("a page has at most %s tags, not %s"),
+        gettext_noop("%s is not a tag: at most %s characters, without commas"),
+        gettext_noop("%s was taken down and is not captured any more; an administrator can lift that (%s)"),
+        gettext_noop("a takedown needs a reason: who asked for it, and why"),
+        gettext_noop("an erasure needs a reason: who asked for it, and why; it stays in the audit"),
+        gettext_noop("say what to erase: an address, a beginning of addresses, or a capture"),
+        gettext_noop("there is no such capture in the archive; nothing is to be erased"),
+        gettext_noop("there is no collection %s; `hemeroteca watch collection list` shows them"),
+        gettext_noop(
+            "there is no category %s; `hemeroteca watch category list` shows them, `hemeroteca watch category set "
+            "CODE NAME` makes one"
+        ),
+        gettext_noop("a category needs a name that is not a number"),
+        gettext_noop("the code of a category must lie between 1 and %s, not %s"),
+        gettext_noop("the category %s has the code %s already"),
+        gettext_noop("%s collections and subscriptions belong to the category %s; move them first"),
+        gettext_noop("%s is not an address: small letters, digits and hyphens, at most 60"),
+        gettext_noop("a title has at most 200 characters, a description 10,000"),
+        gettext_noop("another collection is published at %s; choose another address"),
+        gettext_noop("a picture has at most %s MiB"),
+        gettext_noop("%s was changed after you looked at it; look again, then decide"),
+        gettext_noop("say why it is refused; whoever proposed it will read it"),
+        gettext_noop("subscription %s waits for a director's approval; it begins when it has it"),
+        gettext_noop("subscription %s is no proposal; pause or end it instead"),
+        gettext_noop("%s sites you proposed are not approved; wait for a decision, or take some back"),
+        gettext_noop("the target is empty; give an Apprise URL or an https address"),
+        gettext_noop("%s is not an address a webhook can have (%s)"),
+        gettext_noop("%s must have 1 to %s characters, not %s"),
+        gettext_noop("%s must be a number, not %s"),
+        gettext_noop("%s is %s; it must lie between %s and %s"),
+        gettext_noop("%s is %s; write a whole number, like 5000000"),
+        gettext_noop("%s is %s; write a number, like 12.5"),
+        gettext_noop("the policy %s shares out a budget; give visits_per_day too"),
+        gettext_noop("there is no policy %s; choose one of %s, or join rules, as simple+notify"),
+        gettext_noop("%s is no condition; write %s"),
+        gettext_noop("%s needs a number, as in %s"),
+        gettext_noop("%s: importance is a sum of three parts; give a number between 0 and 3"),
+        gettext_noop("the CSS selector %s cannot be read; try it in a browser's console"),
+        gettext_noop("an order needs a name of at most 100 characters"),
+        gettext_noop("crawl %s, its last run, is still under way"),
+        gettext_noop("crawl %s is this order and runs with other options; stop it before you order it anew"),
+        gettext_noop("crawl %s is %s; only a running crawl can be stopped"),
+        gettext_noop("crawl %s has finished; submit it again to visit its pages once more"),
+        gettext_noop("an expression has 1 to %s characters; write it like %s"),
+        gettext_noop("crawl %s leaves out %s already"),
+        gettext_noop("%s is not a regular expression (%s)"),
+        gettext_noop("%s %s is out of range; write a number from %s to %s"),
+        gettext_noop("%s is neither an id nor a date of a capture of %s"),
+        gettext_noop("`%s`: %s is not a time; write 4 to 14 digits, for instance 2026 or 20260131120000"),
+        gettext_noop("there is already a user %s; choose another name or change that one"),
+        gettext_noop("%s cannot be a user: %s"),
+        gettext_noop("nobody can be invited so: %s"),
+        gettext_noop("%s is the last administrator; first add another: %s"),
+        gettext_noop("%s is %s and cannot give a token the role %s"),
+        gettext_noop("there is no time zone %s; write one like America/Caracas"),
+        gettext_noop("job %s has ended: it is %s"),
+        gettext_noop("job %s cannot be resumed: it is %s"),
+        gettext_noop("%s cannot be the name of a device; write 1 to 64 letters, digits, spaces, dots or dashes"),
+        gettext_noop("%s already has a device %s; choose another name, or rotate its token"),
+        gettext_noop("%s has %s devices; remove one first"),
+        gettext_noop("say in a sentence what the fleet would fetch for you, and why (`purpose`)"),
+        gettext_noop("a job has 1 to %s URLs, this one %s"),
+        gettext_noop("a check has 1 to %s URLs, this one %s"),
+        gettext_noop("countries are two letters each, like CL or DE; these are not: %s"),
+        gettext_noop("a check runs once (0) or every %s to %s hours, not %s"),
+        gettext_noop("there are not enough credits for this; ask the operator for more (%s)"),
+        gettext_noop("this would be %s URLs within a day and %s are allowed; wait, or ask the operator for more"),
+        gettext_noop("a test asks 1 to %s times per second, not %s"),
+        gettext_noop("ramp_seconds and hold_seconds are at least 1 each, and at most %s together"),
+        gettext_noop("this test is %s; propose another"),
+        gettext_noop("the proof does not count: %s"),
+        gettext_noop("%s = %s is not possible; write %s to %s"),
+        gettext_noop("say in a sentence what is wrong with a result that is there (`words`)"),
+        gettext_noop("service %s is claimed by somebody else; ask an administrator"),
+        gettext_noop("focus is not TOML (%s); docs/reference/focus.md shows how a focus is written"),
+        gettext_noop("%s is not a file of captures by its name; it ends with %s"),
+        gettext_noop("no page of subscription %s has been visited yet; there is no history to simulate"),
+        gettext_noop("%s is not a web address: %s"),
+        gettext_noop("%s is not a valid host name"),
+    ]
+)
