@@ -118,8 +118,9 @@ class TantivyReader:
 
     def _having(self, query: expressions.Query) -> float:
         """How many documents match, where the engine knows without looking for them."""
-        is_word = isinstance(query, expressions.TermQuery)
-        return self._searcher.doc_freq(query.field, query.term) if is_word else math.inf
+        if isinstance(query, expressions.TermQuery):
+            return self._searcher.doc_freq(query.field, query.term)
+        return math.inf
 
     @_told
     def columns(self, names: Iterable[str], places: Sequence[Any]) -> dict[str, np.ndarray]:
