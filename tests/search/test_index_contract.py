@@ -192,6 +192,13 @@ def test_scores_add_up_are_multiplied_and_the_best_counts(filled, one, other):
         )
 
 
+@given(field_terms, st.sets(st.sampled_from([page.key for page in PAGES]), min_size=1))
+def test_only_documents_asked_about_have_scores(filled, word, asked):
+    """Be there more documents with the word than are asked about, or fewer."""
+    expected = {key: pytest.approx(score(filled, word, key), rel=1e-5) for key in keys(filled, word) & asked}
+    assert filled.reader().scores([word], sorted(asked)) == expected
+
+
 def test_of_no_documents_there_are_no_scores(filled):
     assert filled.reader().scores([q.AllQuery()], []) == {}
     assert filled.reader().score_table([q.AllQuery()], []).shape == (1, 0)

@@ -411,6 +411,18 @@ def test_a_short_stem_has_its_forms_too(indexed):
     assert set(keys(searcher, "running")) == {1, 2, 3}
 
 
+@pytest.mark.parametrize(
+    "forms", ["copy copies copied", "code coding", "page paging", "try tries", "use using", "age aging"]
+)
+def test_forms_that_differ_in_the_last_letter_of_a_short_stem_are_found(indexed, forms):
+    words = forms.split()
+    searcher = indexed(
+        *(page(key, f"they {word}", "en") for key, word in enumerate(words, 1)), page(9, "cop usual", "en")
+    )
+    for word in words:
+        assert set(keys(searcher, word)) == set(range(1, len(words) + 1))
+
+
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.text(max_size=120))
 def test_any_query_is_answered(library, query):

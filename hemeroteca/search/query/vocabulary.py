@@ -148,13 +148,20 @@ class Vocabulary:
         having = {word: self.reader.frequency(body, word)}
         stems = {code: analysis.stems([word], code)[word] for code, _ in self.languages if name == analysis.WORDS}
         if stems and word.isalpha():
-            # forms differ at the end, by y and i or a doubled letter also at the end of the stem
+            # forms differ at the end, of the stem too: by y and i (copies), an e (coding), a doubled letter
             shortest = min(stems.values(), key=len)
-            prefix = shortest[:-1] if len(shortest) > 4 else shortest
+            prefix = shortest[:-1] if len(shortest) > 4 or shortest.endswith(("e", "i")) else shortest
+            beginnings = {prefix}
             if len(prefix) < MIN_PREFIX or not word.startswith(prefix):  # too many words begin so
                 prefix = word
-            alike = self.reader.terms(body, prefix, MAX_ALIKE) if len(prefix) >= MIN_PREFIX else []
-            alike = [(term, documents) for term, documents in alike if len(term) <= len(word) + 5]
+                beginnings = {word, shortest, f"{shortest[:-1]}i", f"{shortest[:-1]}y"}  # using, use; tries, try
+            alike = [
+                (term, documents)
+                for beginning in beginnings
+                if len(beginning) >= MIN_PREFIX
+                for term, documents in self.reader.terms(body, beginning, MAX_ALIKE)
+                if len(term) <= len(word) + 5
+            ]
             # what is shorter does not begin so: `niño` of `niños`, `cat` of `cats`
             shorter = [word[:end] for end in range(max(3, len(word) - MAX_ENDING), len(prefix))]
             alike += [(term, documents) for term in shorter if (documents := self.reader.frequency(body, term))]

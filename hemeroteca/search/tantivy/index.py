@@ -6,6 +6,7 @@ commit whole, and readers are never blocked.
 
 import errno
 import fcntl
+import math
 import os
 import shutil
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -105,12 +106,21 @@ class TantivyReader:
         these = translated(expressions.KeysQuery(tuple(keys)), self._schema)
         found: list[tuple[int, float, Any]] = []
         for number, query in enumerate(queries):
-            # both required: what is optional would be looked for between these documents too
-            both = Query.boolean_query([(Occur.Must, these), (Occur.Must, translated(query, self._schema))])
-            hits = self._searcher.search(both, limit=len(keys), count=False).hits
+            asked = translated(query, self._schema)
+            if self._having(query) > len(keys):  # else finding all of them is sooner done than looking for the keys
+                # both required: what is optional would be looked for between these documents too
+                asked = Query.boolean_query([(Occur.Must, these), (Occur.Must, asked)])
+            hits = self._searcher.search(asked, limit=len(keys), count=False).hits
             found += [(number, score, place) for score, place in hits]
         of = self._column("key", [place for _, _, place in found]).tolist()
-        return [(number, key, score) for (number, score, _), key in zip(found, of, strict=True)]
+        wanted = frozenset(keys)
+        return [(number, key, score) for (number, score, _), key in zip(found, of, strict=True) if key in wanted]
+
+    def _having(self, query: expressions.Query) -> float:
+        """How many documents match, where the engine knows without looking for them."""
+        if isinstance(query, expressions.TermQuery):
+            return self._searcher.doc_freq(query.field, query.term)
+        return math.inf
 
     @_told
     def columns(self, names: Iterable[str], places: Sequence[Any]) -> dict[str, np.ndarray]:
