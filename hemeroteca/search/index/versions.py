@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hemeroteca.ingest.search_document import SearchDocument, document_key
-from hemeroteca.search.index import HEAP_BYTES, VERSIONS, Index, SearchError, index_exists, open_index, replacement
+from hemeroteca.search.index import (
+    HEAP_BYTES,
+    VERSIONS,
+    Index,
+    IndexWriter,
+    SearchError,
+    index_exists,
+    open_index,
+    replacement,
+)
 from hemeroteca.search.index.expressions import ConstantQuery, RangeQuery
 
 if TYPE_CHECKING:
@@ -78,7 +87,8 @@ class VersionWriter:
         last: Callable[[int], SearchDocument | None] = lambda page: None,
     ) -> None:
         self._index = index
-        self._writer = index.writer(heap_bytes)
+        self._heap_bytes = heap_bytes
+        self._opened: IndexWriter | None = None
         self._last = last
         self._pending: dict[int, dict[int, SearchDocument]] = {}  # page → capture time → version, since the last commit
 
@@ -120,12 +130,21 @@ class VersionWriter:
             self._pending[page] = known
         return known
 
+    @property
+    def _writer(self) -> IndexWriter:
+        """Opened with the first version that ends: most crawls meet none, and its threads and memory cost a start."""
+        if self._opened is None:
+            self._opened = self._index.writer(self._heap_bytes)
+        return self._opened
+
     def commit(self) -> None:
-        self._writer.commit()
+        if self._opened is not None:
+            self._opened.commit()
         self._pending.clear()
 
     def close(self) -> None:
-        self._writer.close()
+        if self._opened is not None:
+            self._opened.close()
 
 
 def _version(document: SearchDocument, page: int, until_ms: int) -> SearchDocument:
