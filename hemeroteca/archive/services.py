@@ -123,12 +123,12 @@ def mark_stale(keys: Iterable[str], after_id: int) -> None:
         )
 
 
-def mark_stale_since(after_id: int) -> None:
-    """The same for all pages that have captures with an id above that."""
+def mark_stale_since(after_id: int, all_of_them: bool = False) -> None:
+    """The same for all pages that have captures with an id above that. `all_of_them`: as if all their captures were."""
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO stale_page (urlkey, after_id) SELECT DISTINCT urlkey, %s FROM capture WHERE id > %s",
-            [after_id, after_id],
+            [0 if all_of_them else after_id, after_id],
         )
 
 

@@ -320,11 +320,12 @@ def repair(config: Config, instance: Instance) -> None:
         if file.missing:
             lost = "%s lacks %d acknowledged bytes; `hemeroteca archive verify` tells which captures"
             log.error(lost, file.name, file.missing)
-    known, last = read_watermark(instance), queries.last_id()
+    known = indexed = read_watermark(instance)
+    last = queries.last_id()
     if config.index_versions:
         known = min(known, read_watermark(instance, versions=True) if has_versions(instance.index_dir) else 0)
     if known < last:
-        services.mark_stale_since(known)
+        services.mark_stale_since(known, all_of_them=known < indexed)  # versions may be in no index: they were off
         write_watermark(instance, last, versions_too=config.index_versions)  # the table knows what is to be done
     if read := catch_up(config, instance):
         log.info("indexed %d captures that the search index lacked", read)
@@ -344,10 +345,10 @@ def documents(instance: Instance) -> Iterator[SearchDocument]:
 
 
 def versions(instance: Instance) -> Iterator[SearchDocument]:
-    """Every version of every page, each with the time at which it was replaced or the page found gone."""
+    """Every version that is not its page's last, with the time at which it was replaced or the page found gone."""
     for arrival in _all(instance, {200}, only_newest=False):
         document = arrival.done.document
-        if document is not None:
+        if document is not None and document.until_ms:
             yield document
 
 

@@ -25,6 +25,7 @@ from hemeroteca.search.heavy_queries import HEAVY_QUERIES
 from hemeroteca.search.index import VERSIONS, Index, IndexReader, IndexUnusableError, SearchError, open_index
 from hemeroteca.search.index.document_fields import BODIES
 from hemeroteca.search.index.expressions import KeysQuery
+from hemeroteca.search.index.versions import open_past
 from hemeroteca.search.query.clauses import Note, required
 from hemeroteca.search.query.conditions import stands
 from hemeroteca.search.query.parser import MAX_QUERY, parse, parse_words
@@ -59,7 +60,8 @@ _MAX_REMEMBERED = 200_000  # results kept in memory during a batch of queries
 
 def open_searcher(config: Config | None, path: Path) -> Searcher:
     """Answers queries from the index in a folder, made when it does not exist yet."""
-    return Searcher(open_index(config, path), path)
+    index = open_past(config, path.parent) if path.name == VERSIONS else open_index(config, path)
+    return Searcher(index, path)
 
 
 class Searcher:

@@ -93,6 +93,8 @@ def test_the_past_can_be_searched_also_after_a_rebuild_and_after_the_setting_was
     pages["/"] = (pages["/"][0], PORTADA.format(price="cuatrocientas"))
     system.run(*crawl)
     check("trescientas", "cuatrocientas")
+    (ended,) = found(system, "doscientas", "--versions")  # it was the last one when nobody kept versions
+    assert ended["until"] == found(system, "trescientas", "--versions")[0]["captured_at"]
 
 
 def test_without_the_setting_nobody_pays_for_versions_and_is_told_so(tmp_path, pages):

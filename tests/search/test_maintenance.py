@@ -10,7 +10,7 @@ from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search import corpus, document_queue, maintenance, preferences
 from hemeroteca.search.graph import LinkGraph
 from hemeroteca.search.index import VERSIONS, IndexBusyError, SearchError, open_index
-from hemeroteca.search.index.versions import VersionWriter, open_versions
+from hemeroteca.search.index.versions import VersionWriter, open_past, open_versions
 from hemeroteca.search.maintenance import rebuild
 from hemeroteca.search.query.operators import moment
 from hemeroteca.search.results import Options
@@ -340,6 +340,41 @@ def test_at_finds_what_stood_there_then(tmp_path):
     assert texts("cien") == {"precio cien euros"}
     assert len(searcher.search("precio").hits) == 2  # one result per page
     assert [v.until_ms for v in searcher.index.versions(1)] == [may, july, 0]
+
+
+def test_a_version_moves_to_the_others_when_the_next_one_comes(tmp_path):
+    march, may, july = (moment(day)[0] for day in ("2024-03-10", "2024-05-10", "2024-07-10"))
+    last = fill(tmp_path, page(1, "precio cien", captured_ms=march), page(2, "precio fijo", captured_ms=may)).index
+    with last.writer(15 << 20) as writer:
+        writer.put(page(3, "precio de catálogo", id="catalogue-3"))  # imported: no archive knows when it stood there
+        writer.commit()
+    versions = open_versions(tmp_path)
+    past = Searcher(open_past(None, tmp_path), tmp_path / VERSIONS)
+
+    def texts(query: str) -> list[str]:
+        return sorted(hit.snippet.replace("<b>", "").replace("</b>", "") for hit in past.search(query).hits)
+
+    assert texts("precio at:2024-06") == ["precio cien", "precio fijo"]
+    assert versions.count() == 0
+    assert past.index.count() == 3
+    with closing(VersionWriter(versions, 15 << 20, last=last.get)) as writer:
+        for newest in (page(1, "precio doscientos", captured_ms=may), page(1, "precio trescientos", captured_ms=july)):
+            writer.put(newest, newest=True)
+            writer.commit()
+            with last.writer(15 << 20) as of_last:
+                of_last.put(newest)
+                of_last.commit()
+        writer.end(2, july)
+        writer.commit()
+    with last.writer(15 << 20) as of_last:
+        of_last.delete(2)
+        of_last.commit()
+    assert texts("precio at:2024-04") == ["precio cien"]
+    assert texts("precio at:2024-06") == ["precio doscientos", "precio fijo"]
+    assert texts("precio at:2024-12") == ["precio trescientos"]
+    assert [(v.captured_ms, v.until_ms) for v in versions.versions(1)] == [(march, may), (may, july)]
+    assert [(v.captured_ms, v.until_ms) for v in past.index.versions(1)] == [(march, may), (may, july), (july, 0)]
+    assert past.search("catálogo").hits == []
 
 
 def test_at_without_versions_says_what_it_can_know(tmp_path):

@@ -55,7 +55,7 @@ def find(
     if json:
         return
     for hit in found.hits:
-        _show(hit)
+        _show(hit, searcher.of_versions)
     about = "" if found.exact else "about "
     typer.echo(f"{about}{found.total:,} results" if found.total != 1 else "1 result")
     for name, counts in found.facets.items():
@@ -138,7 +138,7 @@ def _facts(hit: "Hit") -> dict[str, Any]:
     return facts | {name: value for name, value in where_known.items() if value}
 
 
-def _show(hit: "Hit") -> None:
+def _show(hit: "Hit", of_versions: bool) -> None:
     import html
 
     def plain(text: str) -> str:
@@ -150,8 +150,7 @@ def _show(hit: "Hit") -> None:
     date = (rfc3339(hit.captured_ms) or "")[:10]
     if hit.until_ms:
         date += f" – {(rfc3339(hit.until_ms) or '')[:10]}"
-    of_it = hit.page != hit.key  # versions of one page
-    more = f"  (+{hit.duplicates} {'versions' if of_it else 'alike'})" if hit.duplicates else ""
+    more = f"  (+{hit.duplicates} {'versions' if of_versions else 'alike'})" if hit.duplicates else ""
     typer.echo(f"  {place}  {date}{more}".rstrip())
     typer.echo(f"  {plain(hit.snippet)}\n")
 

@@ -32,12 +32,15 @@ class SearchSink:
         self._index = self._reader.writer(config.index_heap_bytes)
         self._versions = None
         if config.index_versions:
-            self._versions = VersionWriter(open_versions(instance.index_dir), config.index_heap_bytes)
+            self._versions = VersionWriter(
+                open_versions(instance.index_dir), config.index_heap_bytes, last=self._reader.get
+            )
         self.membership = Membership.load()
         self.indexed = 0  # documents and deletions so far
         self.commits = 0
         self._waiting = 0  # documents that wait for a commit
         self._uncommitted: set[int] = set()  # keys whose documents only the writer knows
+        self._held_back: list[Arrival] = []  # more of these pages: what they said before must be findable first
         self._due = time.monotonic() + config.index_commit_seconds
 
     # what it takes
@@ -50,24 +53,31 @@ class SearchSink:
         arrival.index_ms = (time.perf_counter() - began) * 1000
 
     def _index_it(self, arrival: Arrival) -> None:
-        key, document = arrival.rules.key, arrival.done.document
-        read_again = arrival.trip is None
-        if document is not None and not arrival.unchanged:
+        key, document = arrival.rules.key, None if arrival.unchanged else arrival.done.document
+        known = bool(arrival.versions) or arrival.trip is None
+        if document is None and not (arrival.gone and known):
+            return
+        versions = self._versions if known else None  # of a new page there is nothing but what it says now
+        if versions is not None and key in self._uncommitted:
+            self._held_back.append(arrival)
+            return
+        if document is not None:
             document.versions = arrival.versions + 1
             document.anchors = self._links.texts_of(key)
             document.collections = self.membership.of(document.url, document.host)
+            if versions is not None:
+                versions.put(document, arrival.newest)
             if arrival.newest:
-                self._index.put(document, arrival.versions > 0 or read_again)
-            if self._versions is not None:
-                self._versions.put(document, first=not arrival.versions)
-        elif arrival.gone and (arrival.versions or read_again):
+                self._index.put(document, known)
+        else:
+            if versions is not None:
+                versions.end(key, arrival.capture.captured_ms)
             if arrival.newest:
                 self._index.delete(key)
-            if self._versions is not None:
-                self._versions.end(key, arrival.capture.captured_ms)
-        else:
-            return
-        self._note(key)
+        if arrival.newest:
+            self._uncommitted.add(key)
+        self._waiting += 1
+        self.indexed += 1
 
     @property
     def keeps_versions(self) -> bool:
@@ -76,8 +86,8 @@ class SearchSink:
 
     def put(self, document: SearchDocument) -> None:
         """A document that is no page of the archive."""
-        self._index.put(document, True)
-        self._note(document.key)
+        self._put_again(document)
+        self.indexed += 1
 
     def enrich(self, key: int, texts: str) -> None:
         """Put the texts of links to a page into its document, unless a newer one waits for its commit."""
@@ -121,15 +131,23 @@ class SearchSink:
         """Make new documents findable, when it is time. After a commit of the captures they were made of."""
         moment = time.monotonic()
         if self._waiting and (now or moment >= self._due):
-            self._index.commit()
-            self.commits += 1
-            if self._versions is not None:
-                self._versions.commit()
-            self._waiting = 0
-            self._uncommitted.clear()
+            self._commit()
+            while self._held_back:
+                held, self._held_back = self._held_back, []
+                for arrival in held:
+                    self._index_it(arrival)
+                self._commit()
             write_watermark(self._instance, queries.last_id(), versions_too=self._versions is not None)
         if moment >= self._due:
             self._due = moment + self._config.index_commit_seconds
+
+    def _commit(self) -> None:
+        if self._versions is not None:
+            self._versions.commit()  # first: for a moment a version lies in both indexes, never in none
+        self._index.commit()
+        self.commits += 1
+        self._waiting = 0
+        self._uncommitted.clear()
 
     def close(self) -> None:
         self._index.close()
@@ -144,11 +162,6 @@ class SearchSink:
         self._index.put(document, True)
         self._uncommitted.add(document.key)
         self._waiting += 1
-
-    def _note(self, key: int) -> None:
-        self._uncommitted.add(key)
-        self._waiting += 1
-        self.indexed += 1
 
 
 def read_watermark(instance: Instance, versions: bool = False) -> int:

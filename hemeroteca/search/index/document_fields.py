@@ -79,24 +79,16 @@ def texts(page: SearchDocument) -> Sequence[tuple[str, str]]:
     BM25F: a word of the title counts as several words of the text. The terms go into the same field, so that their
     weight is saturated together and one list of postings per word is read.
     """
-    return _texts(
-        page.language, page.url[:MAX_ADDRESS], page.title, page.headings, page.description, page.anchors, page.text
-    )
-
-
-@lru_cache(maxsize=8)  # a page goes into two indexes: as it is, and as a version
-def _texts(
-    language: str, address: str, title: str, headings: str, description: str, anchors: str, text: str
-) -> Sequence[tuple[str, str]]:
-    kind = analysis.field_of(language)
+    kind = analysis.field_of(page.language)
     body = BODIES[kind]
-    found = [("title", title), ("url", unquote(address) if "%" in address else address)]
-    if anchors:
-        found.append(("anchor", anchors))
-    found += [(body, analysis.prepared(title, kind))] * TITLE_TIMES
+    address = page.url[:MAX_ADDRESS]
+    found = [("title", page.title), ("url", unquote(address) if "%" in address else address)]
+    if page.anchors:
+        found.append(("anchor", page.anchors))
+    found += [(body, analysis.prepared(page.title, kind))] * TITLE_TIMES
     found += [
         (body, analysis.prepared(without_stuffing(part), kind))
-        for part in (headings, description, anchors, text)
+        for part in (page.headings, page.description, page.anchors, page.text)
         if part
     ]
     return found

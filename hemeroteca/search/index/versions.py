@@ -1,23 +1,49 @@
-"""An index of every version of every page: what did it say in March?
+"""Every version of every page: what did it say in March?
 
-The same kind of index in a folder of its own. Each version is a document that knows from when until when it was the
-page's last one, so that `at:2024-03` finds exactly what stood there then. Optional: it grows with every change.
+The last versions lie in the index itself, those before them in the same kind of index in a folder of its own. Each is a
+document that knows from when until when it was the page's last one, so that `at:2024-03`, asked of both together
+(`open_past`), finds exactly what stood there then. Optional: it grows with every change.
 """
 
-from collections.abc import Iterable
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from hemeroteca.ingest.search_document import SearchDocument, document_key
-from hemeroteca.search.index import HEAP_BYTES, VERSIONS, Index, SearchError, index_exists, open_index, replacement
+from hemeroteca.search.index import (
+    HEAP_BYTES,
+    VERSIONS,
+    Index,
+    IndexWriter,
+    SearchError,
+    index_exists,
+    open_index,
+    replacement,
+)
+from hemeroteca.search.index.expressions import ConstantQuery, RangeQuery
+
+if TYPE_CHECKING:
+    from hemeroteca.config import Config
 
 _PENDING = 2000  # pages remembered until they are committed
 
 
 def open_versions(index_dir: Path) -> Index:
-    """The index of all versions beside the index of an instance."""
+    """The index of versions that have ended, beside the index of an instance."""
     return open_index(None, index_dir / VERSIONS)
+
+
+def open_past(config: Config | None, index_dir: Path) -> Index:
+    """Both together, for readers: all versions. Documents that were imported have none."""
+    from hemeroteca.search.tantivy.joined import JoinedIndex
+
+    for path in (index_dir, index_dir / VERSIONS):
+        open_index(config, path)
+    return JoinedIndex(index_dir, index_dir / VERSIONS, only=ConstantQuery(RangeQuery("captured", 1, None)))
 
 
 def has_versions(index_dir: Path) -> bool:
@@ -49,25 +75,37 @@ def rebuild_versions(index_dir: Path, versions: Iterable[SearchDocument], heap_b
 
 
 class VersionWriter:
-    """Puts versions in any order and keeps their times consistent. One at a time, like any writer."""
+    """Puts versions in any order and keeps their times consistent. One at a time, like any writer.
 
-    def __init__(self, index: Index, heap_bytes: int = HEAP_BYTES) -> None:
+    `last`: the document of a page in the index of last versions; it must be committed there.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        heap_bytes: int = HEAP_BYTES,
+        last: Callable[[int], SearchDocument | None] = lambda page: None,
+    ) -> None:
         self._index = index
-        self._writer = index.writer(heap_bytes)
+        self._heap_bytes = heap_bytes
+        self._opened: IndexWriter | None = None
+        self._last = last
         self._pending: dict[int, dict[int, SearchDocument]] = {}  # page → capture time → version, since the last commit
 
-    def put(self, document: SearchDocument, first: bool = False) -> None:
-        """A version of the page `document.key`, captured at `document.captured_ms`. `first`: it had none before."""
+    def put(self, document: SearchDocument, newest: bool = False) -> None:
+        """A version of the page `document.key`, captured at `document.captured_ms`. `newest`: the caller puts it into
+        the index of last versions; what was there before has ended."""
         page = document.page or document.key
-        if first:
-            self._pending.setdefault(page, {})
         known = self._known(page)
         earlier = max((ms for ms in known if ms < document.captured_ms), default=None)
         later = min((ms for ms in known if ms > document.captured_ms), default=0)
         if earlier is not None and not 0 < known[earlier].until_ms <= document.captured_ms:
-            self._end(known[earlier], document.captured_ms)
+            self._end(known[earlier], page, document.captured_ms)
         version = _version(document, page, later)
-        self._writer.put(version, replaces=not first)
+        if newest:
+            self._writer.delete(version.key)
+        else:
+            self._writer.put(version)
         known[document.captured_ms] = version
         if len(self._pending) > _PENDING:
             self.commit()
@@ -77,27 +115,42 @@ class VersionWriter:
         known = self._known(page)
         last = max((ms for ms in known if ms <= at_ms), default=None)
         if last is not None and not 0 < known[last].until_ms <= at_ms:
-            self._end(known[last], at_ms)
+            self._end(known[last], page, at_ms)
 
-    def _end(self, version: SearchDocument, at_ms: int) -> None:
-        version.until_ms = at_ms
-        self._writer.put(version, replaces=True)
+    def _end(self, version: SearchDocument, page: int, at_ms: int) -> None:
+        version.key, version.page, version.until_ms = _version_key(page, version.captured_ms), page, at_ms
+        self._writer.put(version)
 
     def _known(self, page: int) -> dict[int, SearchDocument]:
         known = self._pending.get(page)
         if known is None:
-            known = {version.captured_ms: version for version in self._index.versions(page)}
+            last = self._last(page)
+            known = {last.captured_ms: last} if last is not None else {}
+            known |= {version.captured_ms: version for version in self._index.versions(page)}
             self._pending[page] = known
         return known
 
+    @property
+    def _writer(self) -> IndexWriter:
+        """Opened with the first version that ends: most crawls meet none, and its threads and memory cost a start."""
+        if self._opened is None:
+            self._opened = self._index.writer(self._heap_bytes)
+        return self._opened
+
     def commit(self) -> None:
-        self._writer.commit()
+        if self._opened is not None:
+            self._opened.commit()
         self._pending.clear()
 
     def close(self) -> None:
-        self._writer.close()
+        if self._opened is not None:
+            self._opened.close()
 
 
 def _version(document: SearchDocument, page: int, until_ms: int) -> SearchDocument:
-    key = document_key(f"{page}@{document.captured_ms}")
+    key = _version_key(page, document.captured_ms)
     return msgspec.structs.replace(document, key=key, page=page, until_ms=until_ms)
+
+
+def _version_key(page: int, captured_ms: int) -> int:
+    return document_key(f"{page}@{captured_ms}")

@@ -68,19 +68,28 @@ def _told(method: Method) -> Method:
 class TantivyReader:
     """Implements `search.index.IndexReader`."""
 
-    def __init__(self, searcher: tantivy.Searcher, schema: tantivy.Schema, folder: Path, generation: Hashable) -> None:
+    def __init__(
+        self,
+        searcher: tantivy.Searcher,
+        schema: tantivy.Schema,
+        folder: Path,
+        generation: Hashable,
+        only: expressions.Query | None = None,
+    ) -> None:
+        """`only`: what is shown of the documents."""
         self.folder = folder
         self.generation = generation
         self.documents = searcher.num_docs
         self._searcher = searcher
         self._schema = schema
+        self._only = only
 
     @_told
     def search(
         self, query: expressions.Query, limit: int, *, count: bool = True, by: str = "", descending: bool = True
     ) -> Matches:
         order = Order.Desc if descending else Order.Asc
-        asked = translated(query, self._schema)
+        asked = self._translated(query)
         found = self._searcher.search(asked, limit=limit, count=count, order_by_field=by or None, order=order)
         best = [Match(0.0, place) for _, place in found.hits] if by else [Match(*hit) for hit in found.hits]
         return Matches(best, found.count if count else 0)  # type: ignore[attr-defined]  # the engine's stub lacks it
@@ -140,11 +149,14 @@ class TantivyReader:
     @_told
     def facets(self, query: expressions.Query, fields: Iterable[str], most: int) -> dict[str, list[tuple[str, int]]]:
         wanted = {name: {"terms": {"field": name, "size": most}} for name in fields}
-        found = self._searcher.aggregate(translated(query, self._schema), wanted)
+        found = self._searcher.aggregate(self._translated(query), wanted)
         return {
             name: [(_facet_name(bucket["key"]), int(bucket["doc_count"])) for bucket in found[name]["buckets"]]
             for name in wanted
         }
+
+    def _translated(self, query: expressions.Query) -> Query:
+        return translated(query if self._only is None else expressions.all_of((query, self._only)), self._schema)
 
     @_told
     def frequency(self, field: str, term: str) -> int:
@@ -189,7 +201,7 @@ class TantivyIndex(Index):
     def reader(self) -> TantivyReader:
         if self._mapped.exceeded():
             self._release()
-        now = _stamp(self._meta)
+        now = stamp(self._meta)
         if now != self._seen:
             try:
                 self._index.reload()
@@ -241,17 +253,10 @@ class TantivyIndex(Index):
     def _release(self) -> None:
         """Open the files anew, which lets go of all that was read of them; searches under way keep what they have."""
         try:
-            self._prepare(tantivy.Index.open(str(self._folder)))
+            self._index = prepared(tantivy.Index.open(str(self._folder)))
         except (ValueError, OSError):  # being replaced by a rebuild: `reader` opens the new one
             return
         self._mapped.released()
-
-    def _prepare(self, index: tantivy.Index) -> None:
-        for kind, name in BODIES.items():
-            index.register_tokenizer(name, analyzers.pieces() if kind == BIGRAMS else analyzers.words())
-        index.register_tokenizer("words", analyzers.words(long_ones=True))
-        index.config_reader("manual")
-        self._index = index
 
     def _open_folder(self) -> None:
         version_file = self._folder / _VERSION_FILE
@@ -269,7 +274,7 @@ class TantivyIndex(Index):
                 index = tantivy.Index.open(str(self._folder))
             except (ValueError, OSError) as error:
                 raise IndexUnusableError(f"the search index in {self._folder} cannot be read ({error}); {REBUILD}")
-        self._prepare(index)
+        self._index = prepared(index)
         self._seen = (0, 0)
 
     def _check_layout(self, version_file: Path) -> None:
@@ -345,7 +350,16 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _stamp(file: str) -> tuple[int, int]:
+def prepared(index: tantivy.Index) -> tantivy.Index:
+    """An index just opened, with what cuts its words; a reader of it shows one commit."""
+    for kind, name in BODIES.items():
+        index.register_tokenizer(name, analyzers.pieces() if kind == BIGRAMS else analyzers.words())
+    index.register_tokenizer("words", analyzers.words(long_ones=True))
+    index.config_reader("manual")
+    return index
+
+
+def stamp(file: str) -> tuple[int, int]:
     try:
         status = os.stat(file)
     except FileNotFoundError:
