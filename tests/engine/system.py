@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests import forking
 from tests.waiting import PATIENCE
 
 PROGRAM = [sys.executable, "-m", "hemeroteca"]
@@ -41,12 +40,10 @@ class System:
     def run(
         self, *arguments: str, stdin: str | None = None, timeout: float = PATIENCE
     ) -> subprocess.CompletedProcess[str]:
-        if self.environment.get("PYTHONPATH") == os.environ.get("PYTHONPATH"):
-            return forking.run(arguments, self.environment, stdin or "", timeout)
         return subprocess.run(
             [*PROGRAM, *arguments],
             env=self.environment,
-            input=stdin or "",
+            input=stdin if stdin is not None else "",
             capture_output=True,
             text=True,
             timeout=timeout,
