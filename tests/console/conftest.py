@@ -96,9 +96,9 @@ def visit(chromium, world, quiet_server):
 def journey(request, chromium, visit):
     """journey("/path", user) -> page: as a person would go, in English on a desk and in Spanish on a telephone.
 
-    `page.look(name)` asks for what every page owes people: nothing wider than the screen, no
-    complaint of the browser, no request to elsewhere, no serious finding of axe-core. `page.say(english, spanish)` is
-    the text in the language of this run.
+    `page.look(name)` asks for what every page owes people: nothing wider than the screen, no complaint of the browser,
+    no request to elsewhere, no serious finding of axe-core. `page.say(english, spanish)` is the text in the language of
+    this run.
     """
     language, size = request.param
     locale = {"en": "en-GB", "es": "es-ES"}[language]
