@@ -53,9 +53,9 @@ run: setup
 demo: setup
 	$(BIN)/python -m simweb.demo
 
-# What the tests need besides is fetched meanwhile.
+# What checks the code runs side by side, and what the tests need besides is fetched meanwhile.
 test: setup-dev
-	@tests/install & $(MAKE) --no-print-directory lint cargo-test; code=$$?; wait; exit $$code
+	@tests/install & $(MAKE) --no-print-directory -j2 -O lint cargo-test; code=$$?; wait; exit $$code
 	tests/run
 
 cargo-test:
