@@ -15,7 +15,7 @@ ifneq ($(and $(CARGO),$(wildcard $(RUSTUP))),)
 export RUSTUP_HOME ?= $(RUSTUP)
 endif
 
-.PHONY: setup setup-dev native run demo test bench lint format messages lock
+.PHONY: setup setup-dev native run demo test cargo-test bench lint format messages lock
 
 setup: .venv/.installed native
 
@@ -53,9 +53,13 @@ run: setup
 demo: setup
 	$(BIN)/python -m simweb.demo
 
-test: setup-dev lint
-	$(if $(CARGO),$(CARGO) test --quiet --manifest-path native/Cargo.toml)
+# What checks the code runs side by side, and what the tests need besides is fetched meanwhile.
+test: setup-dev
+	@tests/install & $(MAKE) --no-print-directory -j2 -O lint cargo-test; code=$$?; wait; exit $$code
 	tests/run
+
+cargo-test:
+	$(if $(CARGO),$(CARGO) test --quiet --manifest-path native/Cargo.toml)
 
 bench: setup-dev
 	$(BIN)/python -m bench

@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -134,8 +135,11 @@ def fault(line: str) -> str:
     return {"hemeroteca": _hemeroteca, "simweb": _simweb, "make": _make}[program](words)
 
 
+command_line = cache(generate.command_line)  # the whole tree, once for all lines
+
+
 def _hemeroteca(words: list[str]) -> str:
-    command, name = generate.command_line(), "hemeroteca"
+    command, name = command_line(), "hemeroteca"
     words = [word.strip("[]…,") for word in words]
     while words and hasattr(command, "commands") and not words[0].startswith("-"):
         if words[0].isupper() and name != "hemeroteca search":

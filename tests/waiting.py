@@ -12,6 +12,7 @@ from typing import TypeVar
 
 PATIENCE = 240.0  # seconds
 PAUSE = 0.02
+MAX_PAUSE = 1.0  # twice as long as a look takes: looking must not take the processor from what is awaited
 
 T = TypeVar("T")
 
@@ -24,15 +25,18 @@ def wait_for(
     `what` names what is awaited, or says at the end what was seen instead. `turn` lets something work meanwhile (a
     loop of the test's own); without it there is a short pause between two looks.
     """
-    end = time.monotonic() + PATIENCE
+    begun = time.monotonic()
+    end = begun + PATIENCE
     while not (found := condition()):
-        if time.monotonic() > end:
+        now = time.monotonic()
+        if now > end:
             said = what if isinstance(what, str) else what()
             raise AssertionError(f"not within {PATIENCE:.0f} s: {said or 'the condition'}")
         if turn is None:
-            time.sleep(PAUSE)
+            time.sleep(max(PAUSE, min(2 * (now - begun), MAX_PAUSE)))
         else:
             turn()
+        begun = time.monotonic()
     return found
 
 

@@ -7,10 +7,11 @@ from django.core.signals import request_finished, request_started
 from hemeroteca.accounts import SYSTEM, Role, services
 from hemeroteca.instance import Instance
 from hemeroteca.search import portal
+from tests.environment import THOROUGH
 from tests.waiting import wait_for
 
 PASSWORD = "una frase bien larga"
-SCREENSHOTS = Path(__file__).parent.parent / ".screenshots"  # of every journey, for people to look at
+SCREENSHOTS = Path(__file__).parent.parent / ".screenshots"  # of every journey, for people: thorough runs keep them
 SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 360, "height": 740}}
 
 
@@ -95,9 +96,9 @@ def visit(chromium, world, quiet_server):
 def journey(request, chromium, visit):
     """journey("/path", user) -> page: as a person would go, in English on a desk and in Spanish on a telephone.
 
-    `page.look(name)` keeps a picture and asks for what every page owes people: nothing wider than the screen, no
-    complaint of the browser, no request to elsewhere, no serious finding of axe-core. `page.say(english, spanish)` is
-    the text in the language of this run.
+    `page.look(name)` asks for what every page owes people: nothing wider than the screen, no complaint of the browser,
+    no request to elsewhere, no serious finding of axe-core. `page.say(english, spanish)` is the text in the language of
+    this run.
     """
     language, size = request.param
     locale = {"en": "en-GB", "es": "es-ES"}[language]
@@ -118,8 +119,9 @@ def journey(request, chromium, visit):
 
 
 def _look(page, name):
-    SCREENSHOTS.mkdir(exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+    if THOROUGH:
+        SCREENSHOTS.mkdir(exist_ok=True)
+        page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
     width = page.viewport_size["width"]
     assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{page.url} is wider than the screen"
     assert page.complaints == [], page.url

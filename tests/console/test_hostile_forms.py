@@ -15,7 +15,7 @@ from tests.accounts.test_every_route import filled
 from tests.console.test_hostile_strings import BOOKMARKLET, BOOKMARKLETS, LIVE, SCRIPTED
 from tests.console.world import BREAD
 
-pytestmark = [pytest.mark.slow, pytest.mark.database, pytest.mark.django_db]
+pytestmark = [pytest.mark.slow, pytest.mark.django_db]
 
 STRINGS = ['"><script>hacked(1)</script>', "javascript:hacked(1)//'><svg onload=hacked(1)>"]
 ADDRESS = 'https://hacked.example/"><svg onload=hacked(1)>'  # where only an address gets further

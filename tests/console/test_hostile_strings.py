@@ -11,7 +11,7 @@ from hemeroteca.console.routes import PAGES
 from tests.accounts.test_every_route import filled
 from tests.console.world import BREAD, HOSTILE
 
-pytestmark = [pytest.mark.slow, pytest.mark.database, pytest.mark.django_db]
+pytestmark = [pytest.mark.slow, pytest.mark.django_db]
 
 STRINGS = [
     '"><script>hacked(1)</script>',

@@ -14,7 +14,7 @@ from tests.engine.system import System
 from tests.environment import THOROUGH
 from tests.waiting import wait_for
 
-HOSTS, PAGES_PER_HOST, KILLS = (50, 100, 20) if THOROUGH else (25, 60, 6)
+HOSTS, PAGES_PER_HOST, KILLS = (50, 100, 20) if THOROUGH else (25, 40, 6)
 PAGES = HOSTS * PAGES_PER_HOST
 SECONDS = 500  # for a whole crawl, which takes ten here
 

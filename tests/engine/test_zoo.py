@@ -4,11 +4,19 @@ import pytest
 
 from simweb import SimWeb
 from simweb.zoo import MONSTERS
+from tests.commands import run
 from tests.engine.system import System
 
 MEMORY = 700 << 20  # all processes together; bodies of 8 MiB, documents of 16 MiB once unpacked
 
-
+OPEN = """import sys
+from hemeroteca.cli import common
+common.setup(None)
+from hemeroteca.accounts import SYSTEM
+from hemeroteca.frontier import services
+for host in sys.argv[1:]:
+    services.set_site(SYSTEM, host, {"allow_private": "true"})
+"""  # `hemeroteca site set` for all of them in one process
 HARMLESS = {"cookie-flood"}  # kept like any page; the jar is bounded (tests/fetch)
 NEVER_QUEUED = {"private-addresses"}  # its links lead out of the crawl: the last test looks for them
 
@@ -30,8 +38,7 @@ def crawled(tmp_path_factory):
             # the simulated hosts live on loopback; everything else private stays refused
             allow_private=0,
         )
-        for host in _hosts(web):
-            system.run("site", "set", host, "allow_private=true")
+        run(OPEN, system.data, *_hosts(web))
         summary = system.crawl(web.zoo_url, "--scope", "domain", "--delay", "0", timeout=540)
         yield web, system, summary
 

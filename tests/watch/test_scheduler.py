@@ -15,6 +15,7 @@ from tests.watch.driving import HOUR, START, World, poisson, restarted, subscrib
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 
+@pytest.mark.simulation
 def test_a_page_that_changes_often_is_visited_more_often_than_one_that_never_does(tmp_path):
     sub = subscribe()
     world = World(tmp_path)
@@ -114,6 +115,7 @@ def test_outside_its_window_nothing_is_visited(tmp_path):
     assert all(8 <= hour <= 10 for hour in hours)
 
 
+@pytest.mark.simulation
 def test_nobody_is_left_alone_longer_than_the_maximum(tmp_path):
     sub = subscribe(max_hours=100)
     world = World(tmp_path)
@@ -126,6 +128,7 @@ def test_nobody_is_left_alone_longer_than_the_maximum(tmp_path):
         assert max(gaps) <= 110, url
 
 
+@pytest.mark.simulation
 def test_a_maximum_below_an_hour_is_kept_and_so_is_a_minimum(tmp_path):
     sub = subscribe(max_hours=0.25)
     calm = subscribe("https://calm.test/", min_hours=36, max_hours=48)
@@ -232,6 +235,7 @@ def test_what_was_learned_survives_a_restart_and_a_lost_file(tmp_path):
     assert len(World(tmp_path).scheduler) == 2
 
 
+@pytest.mark.simulation
 def test_a_changed_maximum_counts_at_once_and_a_pause_forgets_nothing(tmp_path):
     sub = subscribe()
     world = World(tmp_path)

@@ -250,6 +250,7 @@ def test_a_signal_that_is_sent_once_more_brings_no_other_visit(tmp_path):
     assert (source.right, source.wrong) == (1, 0)
 
 
+@pytest.mark.simulation
 def test_a_feed_that_lies_is_soon_no_longer_believed(tmp_path):
     sub = subscribe(max_hours=240)
     world = World(tmp_path)
