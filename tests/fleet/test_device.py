@@ -343,7 +343,7 @@ def test_no_request_begins_when_it_could_outlast_the_lease(worker):
 
 def test_a_signature_is_carried_until_the_first_deadline_and_no_longer(worker):
     """It expires with the lease: in a lease that was renewed it would be a wrong one."""
-    made, fetching, link = worker(["http://a.test/1", "http://a.test/2"], signature=[["Signature", "sig1=:x:"]])
+    made, fetching, _ = worker(["http://a.test/1", "http://a.test/2"], signature=[["Signature", "sig1=:x:"]])
     wait_for(lambda: "http://a.test/1" in fetching.orders, "the first one is asked")
     assert fetching.orders["http://a.test/1"][0].headers == [("Signature", "sig1=:x:")]
     with made._lock:
