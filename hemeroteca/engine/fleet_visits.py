@@ -823,11 +823,24 @@ class FleetVisits:
 
     def _not_made(self, visit: Visit) -> None:
         """Given back, or something nobody can read: no device vouches for it."""
-        self._drop(visit)
+        rest = time.time() + self._engine.visits.plain_wait(visit.host, visit.crawl, 0.0)
+        if self._confirms_itself(visit, rest):
+            return
         self._losses[visit.crawl, visit.key] += 1
         lease = visit.lease
         assert lease is not None
-        lease.give_back(visit, rest=time.time() + self._engine.visits.plain_wait(visit.host, visit.crawl, 0.0))
+        lease.give_back(visit, rest=rest)
+
+    def _confirms_itself(self, visit: Visit, at: float = 0.0) -> bool:
+        """A check that no device made is the engine's: a device that lives and takes nothing must not have the answers
+        of others thrown away."""
+        question = self._questions.get(visit)
+        if question is None or visit.lease is None or question.run.stopping:
+            self._drop(visit)
+            return False
+        question.by_peer = False
+        visit.lease.again(visit, at)
+        return True
 
     def _lose(self, out: Out) -> None:
         """The deadline passed: no request of the device can be under way any more."""
@@ -844,8 +857,7 @@ class FleetVisits:
         for visit in out.visits.values():
             if self.vantage.holds(visit):
                 self.vantage.seen(visit, None, None)
-            elif visit.lease is not None:
-                self._drop(visit)
+            elif visit.lease is not None and not self._confirms_itself(visit):
                 visit.lease.give_back(visit)
         for origin in out.robots.values():
             self._rules.pop(origin, None)
