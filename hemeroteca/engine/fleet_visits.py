@@ -447,10 +447,10 @@ class FleetVisits:
         longest = max(len(one.tasks) * (one.delay + each) for one in work.hosts)
         urls = sum(len(one.tasks) for one in work.hosts)
         seconds = longest + 0.5 * urls + 2 * self._settings.task_seconds
-        for one in work.hosts if self._signer is not None else ():
-            authorities = {origin_of(task.url).partition("://")[2] for task in one.tasks}
-            if len(authorities) == 1:  # one signature is good for one port
-                one.signature = self._signer.sign(authorities.pop(), now, UNWANTED_SECONDS + seconds)
+        for part in work.hosts:
+            authorities = {origin_of(task.url).partition("://")[2] for task in part.tasks}
+            if self._signer is not None and len(authorities) == 1:  # one signature is good for one port
+                part.signature = self._signer.sign(authorities.pop(), now, UNWANTED_SECONDS + seconds)
         run = self._engine.runs.get(visits[0].crawl)
         category = run.options.category if run is not None else ""
         able = [
