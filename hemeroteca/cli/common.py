@@ -5,11 +5,11 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
 
 import typer
 
@@ -20,7 +20,11 @@ from hemeroteca.instance import Instance
 from hemeroteca.outgoing import hand_over
 
 if TYPE_CHECKING:
+    from rich.table import Column
+
     from hemeroteca.archive.stats import Growth
+
+Row = TypeVar("Row")
 
 Data = Annotated[Path | None, typer.Option("--data", help="Folder that holds everything.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Facts as JSON, for programs.")]
@@ -183,6 +187,27 @@ def tell(facts: object) -> None:
 
     plain = msgspec.to_builtins(facts, builtin_types=(datetime,), enc_hook=str)
     sys.stdout.write(msgspec.json.encode(_with_times(plain)).decode() + "\n")
+
+
+def tell_all(
+    rows: Iterable[Row],
+    json: bool,
+    titles: "Sequence[str | Column]",
+    cells: Callable[[Row], Iterable[object]],
+    facts: Callable[[Row], object] = lambda row: row,
+) -> None:
+    """Rows as a table for people, or the facts of each as a line of JSON."""
+    from rich.console import Console
+    from rich.table import Table
+
+    if json:
+        for row in rows:
+            tell(facts(row))
+        return
+    table = Table(*titles)
+    for row in rows:
+        table.add_row(*(unmarked(cell) for cell in cells(row)))
+    Console().print(table)
 
 
 DURATIONS = ("response_ms", "interval_ms", "cost_ms")  # names that end like a moment and are none

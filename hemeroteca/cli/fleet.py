@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hemeroteca.cli import load_test, vantage
-from hemeroteca.cli.common import Data, Json, actor, printable, setup, stamp, tell, unmarked
+from hemeroteca.cli.common import Data, Json, actor, printable, setup, stamp, tell, tell_all, unmarked
 from hemeroteca.errors import Invalid
 from hemeroteca.warc.timestamps import moment
 
@@ -51,15 +51,13 @@ def devices(owner: OwnerMaybe = "", data: Data = None, json: Json = False) -> No
     from hemeroteca.fleet import queries
 
     found = queries.devices(actor(), accounts.find_user(owner) if owner else None)
-    if json:
-        for one in found:
-            tell(one)
-        return
-    table = Table("name", "owner", "state", "valid in a row", "URLs", "per second", "credits", "country", "why")
-    for one in found:
-        numbers = [str(one.score), str(one.total), f"{one.speed:.1f}", f"{one.credits:.2f}"]
-        table.add_row(unmarked(one.name), one.owner, one.state, *numbers, one.country, unmarked(one.reason or one.says))
-    Console().print(table)
+    titles = ("name", "owner", "state", "valid in a row", "URLs", "per second", "credits", "country", "why")
+
+    def cells(one: queries.DeviceFacts) -> tuple[object, ...]:
+        numbers = one.score, one.total, f"{one.speed:.1f}", f"{one.credits:.2f}"
+        return one.name, one.owner, one.state, *numbers, one.country, one.reason or one.says
+
+    tell_all(found, json, titles, cells)
 
 
 @app.command()
@@ -79,14 +77,9 @@ def credits(  # noqa: A001 - the name of the command
     found = queries.balances(actor())
     if csv:
         typer.echo(queries.as_csv(found), nl=False)
-    elif json:
-        for one in found:
-            tell(one)
     else:
-        table = Table("account", "name", "balance")
-        for one in found:
-            table.add_row(one["account"], unmarked(one["name"]), f"{one['balance']:.2f}")
-        Console().print(table)
+        titles = ("account", "name", "balance")
+        tell_all(found, json, titles, lambda one: (one["account"], one["name"], f"{one['balance']:.2f}"))
 
 
 @app.command()
@@ -312,14 +305,13 @@ def list_clients(data: Data = None, json: Json = False) -> None:
     from hemeroteca.fleet import queries
 
     found = queries.clients(actor())
-    if json:
-        for one in found:
-            tell({"user": one.owner.name, "state": one.state, "purpose": one.purpose, "per_day": one.per_day})
-        return
-    table = Table("user", "state", "purpose", "URLs a day")
-    for one in found:
-        table.add_row(one.owner.name, one.state, unmarked(one.purpose), str(one.per_day))
-    Console().print(table)
+    tell_all(
+        found,
+        json,
+        ("user", "state", "purpose", "URLs a day"),
+        lambda one: (one.owner.name, one.state, one.purpose, one.per_day),
+        lambda one: {"user": one.owner.name, "state": one.state, "purpose": one.purpose, "per_day": one.per_day},
+    )
 
 
 @app.command()

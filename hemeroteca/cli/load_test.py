@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from hemeroteca.cli.common import Data, Json, actor, printable, setup, tell, unmarked
+from hemeroteca.cli.common import Data, Json, actor, printable, setup, tell, tell_all
 
 app = typer.Typer(no_args_is_help=True, help="Load tests of a site, by whoever proves to control it.")
 Id = Annotated[UUID, typer.Argument(help="Of the test; `list` shows it.")]
@@ -45,16 +45,13 @@ def listing(data: Data = None, json: Json = False) -> None:
     setup(data)
     from hemeroteca.fleet import loads
 
-    found = loads.tests(actor())
-    if json:
-        for one in found:
-            tell(_facts(one))
-        return
-    table = Table(Column("id", no_wrap=True), "page", "owner", "state", "per second", "why")
-    for one in found:
-        row = (str(one.public_id), unmarked(one.url), one.owner.name, one.state, str(one.rate), unmarked(one.reason))
-        table.add_row(*row)
-    Console().print(table)
+    tell_all(
+        loads.tests(actor()),
+        json,
+        (Column("id", no_wrap=True), "page", "owner", "state", "per second", "why"),
+        lambda one: (one.public_id, one.url, one.owner.name, one.state, one.rate, one.reason),
+        _facts,
+    )
 
 
 @app.command()

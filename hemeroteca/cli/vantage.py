@@ -5,10 +5,9 @@ from uuid import UUID
 
 import msgspec
 import typer
-from rich.console import Console
-from rich.table import Column, Table
+from rich.table import Column
 
-from hemeroteca.cli.common import Data, Json, actor, printable, setup, stamp, tell, unmarked
+from hemeroteca.cli.common import Data, Json, actor, printable, setup, stamp, tell, tell_all
 from hemeroteca.warc.timestamps import moment
 
 app = typer.Typer(no_args_is_help=True, help="The same pages seen from devices in different countries and networks.")
@@ -45,16 +44,12 @@ def listing(data: Data = None, json: Json = False) -> None:
     setup(data)
     from hemeroteca.fleet import vantage
 
-    found = vantage.checks(actor())
-    if json:
-        for one in found:
-            tell(_facts(one))
-        return
-    table = Table(Column("id", no_wrap=True), "title", "owner", "category", "URLs", "next run")
-    for one in found:
+    def cells(one: Any) -> tuple[object, ...]:
         due = stamp(moment(one.next_ms)) if one.next_ms else ""
-        table.add_row(str(one.public_id), unmarked(one.title), one.owner.name, one.category, str(len(one.urls)), due)
-    Console().print(table)
+        return one.public_id, one.title, one.owner.name, one.category, len(one.urls), due
+
+    titles = (Column("id", no_wrap=True), "title", "owner", "category", "URLs", "next run")
+    tell_all(vantage.checks(actor()), json, titles, cells, _facts)
 
 
 @app.command()

@@ -2,7 +2,8 @@
 
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
@@ -269,15 +270,13 @@ def job(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     actor = Actor.of(request.user)
     found = fetches.find(actor, public_id)
     if request.method == "POST":
-        try:
+        with _told(request):
             if request.POST.get("do") == "cancel":
                 fetches.cancel(actor, public_id)
             elif request.POST.get("do") == "complain":
                 number = _whole(request.POST.get("number", ""))
                 fetches.complain(actor, found, number, request.POST.get("words", ""))
                 messages.success(request, _("The operator will look at it."))
-        except Refused as error:
-            messages.error(request, str(error))
         return redirect("fleet-job", public_id)
     now = fetches.progress(found)
     results = fetches.results(found, (0, 0), 500)
@@ -313,7 +312,8 @@ def vantage_check(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     actor = Actor.of(request.user)
     check = vantage.find(actor, public_id)
     if request.method == "POST":
-        vantage.end(actor, check)
+        with _told(request):
+            vantage.end(actor, check)
         return redirect("fleet-vantage", public_id)
     runs = vantage.runs(check)
     wanted = request.GET.get("run", "")
@@ -355,34 +355,33 @@ def load_test(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     actor = Actor.of(request.user)
     test = loads.find(actor, public_id)
     if request.method == "POST":
-        try:
+        with _told(request):
             if request.POST.get("do") == "start":
                 loads.start(actor, test, settings.CONFIG)
             else:
                 loads.stop(actor, test)
-        except Refused as error:
-            messages.error(request, str(error))
         return redirect("fleet-load", public_id)
     report = loads.report(test)
-    times = [
-        {"second": one.second, "milliseconds": value, "share": name}
-        for one in report.seconds
-        for name, value in (("50 %", one.p50), ("95 %", one.p95), ("99 %", one.p99))
-    ]
-    counts = [
-        {"second": one.second, "requests": value, "kind": name}
-        for one in report.seconds
-        for name, value in ((_("asked"), one.asked), (_("errors"), one.errors))
-    ]
-    second, titles = "quantitative", (_("second"), _("milliseconds"))
+
+    def curves(value: str, of: str, fields: dict[str, str], unit: str, by_title: str = "") -> Any:
+        """A line over the seconds for each of these fields."""
+        drawn = [
+            {"second": one.second, value: getattr(one, field), of: name}
+            for one in report.seconds
+            for name, field in fields.items()
+        ]
+        return charts.spec(drawn, "second", value, "line", "quantitative", (_("second"), unit), of, by_title)
+
+    shares = {"50 %": "p50", "95 %": "p95", "99 %": "p99"}
+    kinds = {_("asked"): "asked", _("errors"): "errors"}
     context = {
         "test": test,
         "label": LOADS[test.state],
         "report": report,
         "proof": loads.proof(test),
         "path": loads.PATH,
-        "times": charts.spec(times, "second", "milliseconds", "line", second, titles, "share", _("of the answers")),
-        "counts": charts.spec(counts, "second", "requests", "line", second, (titles[0], _("requests")), "kind"),
+        "times": curves("milliseconds", "share", shares, _("milliseconds"), _("of the answers")),
+        "counts": curves("requests", "kind", kinds, _("requests")),
     }
     return render(request, "console/fleet_load.html", context)
 
@@ -392,11 +391,9 @@ def operate(request: HttpRequest) -> HttpResponse:
     """The operator's view: settings, leases, trust, clients, complaints, closed hosts, the log."""
     actor = Actor.of(request.user)
     if request.method == "POST":
-        try:
+        with _told(request):
             _operate(actor, request)
             messages.success(request, _("Done."))
-        except Refused as error:
-            messages.error(request, str(error))
         return redirect("fleet-operate")
     status = queries.status()
     context = {
@@ -412,6 +409,15 @@ def operate(request: HttpRequest) -> HttpResponse:
         "log": queries.log(actor, 50),
     }
     return render(request, "console/fleet_operate.html", context)
+
+
+@contextmanager
+def _told(request: HttpRequest) -> Iterator[None]:
+    """What a button does; why it cannot be is told on the page that comes next."""
+    try:
+        yield
+    except Refused as error:
+        messages.error(request, str(error))
 
 
 def _order_page(

@@ -47,7 +47,6 @@ AHEAD_SECONDS = 2.0  # of a device's work that waits for it: more would keep hos
 MAX_AHEAD_BLOCKS = 8  # … whatever speed it claims
 FIRST_BLOCK = 16  # URLs, for a device nobody has measured
 HOST_SECONDS = 10.0  # of one host's visits in a block: more would hold the host too long, fewer cost too much
-MAX_RUN = 10  # visits of one host in a block
 USUAL_HOSTS = 8  # of a block, where so many have work
 UNWANTED_SECONDS = 20.0  # a block nobody takes is the engine's again …
 URGENT_SECONDS = 8.0  # … earlier when somebody waits for a single URL, and then the engine makes the visit
@@ -347,6 +346,9 @@ class FleetVisits:
             if lease.lessee != "fleet" or lease.visit.asked:  # a visit that asked for its host again
                 self._engine.visits.begin(lease.visit, now)
                 return True
+            hosts = len({visit.host for visit in lease.visits})
+            if hosts < USUAL_HOSTS:  # each handing over costs a host a moment: the few there are get longer runs
+                self._engine.frontier.extend(lease, now, partial(self._per_host, size // hosts), choose)
             visits = self._admitted(lease, now)
             if visits:
                 self._send(visits, activity, now)
@@ -357,9 +359,9 @@ class FleetVisits:
         return max(1, min(run, int(HOST_SECONDS / max(host.delay, self._config.delay, 0.1))))
 
     def _block_size(self, lender: Lender) -> int:
-        if not lender.speed:
-            return min(FIRST_BLOCK, self._settings.max_block)
-        return max(4, min(self._settings.max_block, int(lender.speed * AHEAD_SECONDS)))
+        """Visits for a device: by its speed, and so few that there is room for the errands of the block too."""
+        most = max(1, min(self._settings.max_block, lender.room // 3))
+        return min(most, max(4, int(lender.speed * AHEAD_SECONDS)) if lender.speed else FIRST_BLOCK)
 
     def _is_for_fleet(self, host: HostQueue, visit: Visit, run: Run) -> bool:
         """Nothing that needs secrets, a browser, our own network or an exception goes to a device."""
@@ -445,9 +447,17 @@ class FleetVisits:
         longest = max(len(one.tasks) * (one.delay + each) for one in work.hosts)
         urls = sum(len(one.tasks) for one in work.hosts)
         seconds = longest + 0.5 * urls + 2 * self._settings.task_seconds
+        for part in work.hosts:
+            authorities = {origin_of(task.url).partition("://")[2] for task in part.tasks}
+            if self._signer is not None and len(authorities) == 1:  # one signature is good for one port
+                part.signature = self._signer.sign(authorities.pop(), now, UNWANTED_SECONDS + seconds)
         run = self._engine.runs.get(visits[0].crawl)
         category = run.options.category if run is not None else ""
-        able = [one for one in self._lenders.values() if one.takes(activity, category) and not one.slowed]
+        able = [
+            one
+            for one in self._lenders.values()
+            if one.takes(activity, category) and not one.slowed and one.room >= urls
+        ]
         if peer is not None:
             out.share = peer.id
         elif able:
@@ -545,13 +555,11 @@ class FleetVisits:
                     certificate=bool(options.vantage),
                 )
             )
-        signature = self._signer.sign(origin.partition("://")[2], now, 3600) if self._signer is not None else []
         return protocol.HostWork(
             host=host.name,
             delay=delay,
             factor=0.0 if fixed else self._config.delay_factor,
             tasks=tasks,
-            signature=signature,
         )
 
     def _offer_checks(self) -> None:
@@ -572,9 +580,9 @@ class FleetVisits:
                 kind = peer.id, _activity(question.run), question.run.options.category
                 by_peer.setdefault(kind, []).append(visit)
         for (peer_id, activity, _), visits in by_peer.items():
-            for start in range(0, len(visits), self._settings.max_block):
-                part = visits[start : start + self._settings.max_block]
-                self._send(part, activity, time.time(), self._lenders[peer_id])
+            most = max(1, min(self._settings.max_block, self._lenders[peer_id].room))
+            for start in range(0, len(visits), most):
+                self._send(visits[start : start + most], activity, time.time(), self._lenders[peer_id])
 
     def _peer(self, visit: Visit, question: Question) -> Lender | None:
         """Another owner's device on another network; in the same country where there is one."""
@@ -815,11 +823,24 @@ class FleetVisits:
 
     def _not_made(self, visit: Visit) -> None:
         """Given back, or something nobody can read: no device vouches for it."""
-        self._drop(visit)
+        rest = time.time() + self._engine.visits.plain_wait(visit.host, visit.crawl, 0.0)
+        if self._confirms_itself(visit, rest):
+            return
         self._losses[visit.crawl, visit.key] += 1
         lease = visit.lease
         assert lease is not None
-        lease.give_back(visit, rest=time.time() + self._engine.visits.plain_wait(visit.host, visit.crawl, 0.0))
+        lease.give_back(visit, rest=rest)
+
+    def _confirms_itself(self, visit: Visit, at: float = 0.0) -> bool:
+        """A check that no device made is the engine's: a device that lives and takes nothing must not have the answers
+        of others thrown away."""
+        question = self._questions.get(visit)
+        if question is None or visit.lease is None or question.run.stopping:
+            self._drop(visit)
+            return False
+        question.by_peer = False
+        visit.lease.again(visit, at)
+        return True
 
     def _lose(self, out: Out) -> None:
         """The deadline passed: no request of the device can be under way any more."""
@@ -836,8 +857,7 @@ class FleetVisits:
         for visit in out.visits.values():
             if self.vantage.holds(visit):
                 self.vantage.seen(visit, None, None)
-            elif visit.lease is not None:
-                self._drop(visit)
+            elif visit.lease is not None and not self._confirms_itself(visit):
                 visit.lease.give_back(visit)
         for origin in out.robots.values():
             self._rules.pop(origin, None)
@@ -858,7 +878,7 @@ def _run_length(size: int, draw: float) -> int:
     come need not wait for the delay of a single one. Blocks differ, so that hosts of a device do not all end at once;
     within a block they do not, so that none waits for the others to be returned."""
     usual = size // USUAL_HOSTS
-    return max(1, min(MAX_RUN, usual - usual // 4 + int(draw * (2 * (usual // 4) + 1))))
+    return max(1, usual - usual // 4 + int(draw * (2 * (usual // 4) + 1)))
 
 
 def _shorten(table: "OrderedDict[Any, Any]") -> None:

@@ -16,6 +16,7 @@ from hemeroteca.fetch import Result
 from hemeroteca.fleet import agreement, vantage
 from hemeroteca.fleet.dispatch import Lender
 from hemeroteca.fleet.models import Observation
+from hemeroteca.frontier.robots import origin_of
 from hemeroteca.frontier.visit import Visit
 from hemeroteca.urls.candidate import UrlRole
 from hemeroteca.warc import Capture
@@ -69,6 +70,8 @@ class VantageVisits:
     def begin(self, visit: Visit) -> None:
         """Its host may be asked: by the next device that is still there."""
         look = self._looks[visit]
+        if self._fleet.refused(visit, look.run, origin_of(visit.url)):
+            look.left.clear()  # its owner closed it meanwhile
         while look.left and not look.run.stopping:
             look.asked = self._fleet.lender(look.left.pop(0).id)
             if look.asked is not None:
@@ -110,18 +113,23 @@ class VantageVisits:
             vantage.keep(ready)
 
     def _chosen(self, run: Run) -> list[Lender]:
-        """Devices that look: of owners who agreed to such pages, a few of each country, other networks first."""
+        """Devices that look: of owners who agreed to such pages, a few of each country, other networks and
+        owners first."""
         wanted = set(vantage.countries(run.options.vantage))
         able = [
             one
             for one in self._fleet.lenders()
-            if one.takes("vantage", run.options.category) and (not wanted or one.country in wanted)
+            if one.takes("vantage", run.options.category)
+            and not one.slowed  # it lied: what it saw would be no evidence
+            and (not wanted or one.country in wanted)
         ]
         of_network: Counter[str] = Counter()
+        of_owner: Counter[int] = Counter()
         ranked = []
         for one in sorted(able, key=lambda one: one.id):
-            ranked.append((of_network[one.network], one.id, one))
+            ranked.append((of_network[one.network] + of_owner[one.owner], one.id, one))
             of_network[one.network] += 1
+            of_owner[one.owner] += 1
         of_country: Counter[str] = Counter()
         found = []
         for *_, one in sorted(ranked, key=lambda item: item[:2]):

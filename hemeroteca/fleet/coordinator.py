@@ -29,7 +29,7 @@ HEARTBEAT_SECONDS = 30.0
 OFFLINE_SECONDS = 90.0  # without a sign of life
 IDLE_WAIT = (5.0, 30.0)  # s a device waits when there is nothing to do: uniform, so that they do not come together
 SOON_WAIT = (0.4, 1.2)  # … when the engine is making blocks and the next one is a moment away
-RECENT_MS = 10_000
+RECENT_MS = 30_000  # since it made the last one: a run of the only host there is takes that long
 PART_BYTES = 1 << 20
 MAX_BODY_BYTES = 8 << 20  # of a page fetched by a device
 SPEED_MEMORY = 0.7  # of what was measured before
@@ -97,10 +97,12 @@ def lease(device: Device, want: protocol.Want) -> protocol.Lease:
     now = now_ms()
     if device.state == Device.State.SLOWED and device.next_block_ms > now:
         raise ComeBack(f"this device is slowed ({device.reason}): one block a day until it is believed again")
-    if _held(device) >= MAX_HELD:
+    held = _held(device)
+    if held >= MAX_HELD:
         raise ComeBack(f"this device holds {MAX_HELD} URLs or more; it gets others when it has returned some")
-    leased = _take(device, now)
-    _note(device, leased.urls if leased is not None else 0, want.speed, now)
+    room = min(want.urls, MAX_HELD - held)
+    leased = _take(device, room, now)
+    _note(device, leased.urls if leased is not None else 0, room, want.speed, now)
     if leased is None:
         recent = Block.objects.order_by("-pk").values_list("created_ms", flat=True).first() or 0
         raise ComeBack("there is no work for this device now", SOON_WAIT if recent > now - RECENT_MS else IDLE_WAIT)
@@ -220,6 +222,8 @@ def network_of(address: str) -> str:
         ip = ipaddress.ip_address(address)
     except ValueError:
         return ""
+    if isinstance(ip, ipaddress.IPv6Address):
+        ip = ip.ipv4_mapped or ip  # a server that listens on both sees IPv4 like this: else all were one network
     return str(ipaddress.ip_network(f"{ip}/{24 if ip.version == 4 else 48}", strict=False))
 
 
@@ -250,17 +254,17 @@ class _Leased(NamedTuple):
     nonce: str
 
 
-def _take(device: Device, now: int) -> _Leased | None:
-    """The first block of its share, or one it may steal: found and leased by one statement, which no two devices can
-    win for the same block."""
-    found = _lease_of(device, device.pk, now, stolen=False)
+def _take(device: Device, room: int, now: int) -> _Leased | None:
+    """The first block of its share it has room for, or one it may steal: found and leased by one statement, which no
+    two devices can win for the same block."""
+    found = _lease_of(device, device.pk, room, now, stolen=False)
     if found is not None:
         return found
-    victim = _victim(device)
-    return _lease_of(device, victim, now, stolen=True) if victim is not None else None
+    victim = _victim(device, room)
+    return _lease_of(device, victim, room, now, stolen=True) if victim is not None else None
 
 
-def _lease_of(device: Device, share: int, now: int, stolen: bool) -> _Leased | None:
+def _lease_of(device: Device, share: int, room: int, now: int, stolen: bool) -> _Leased | None:
     nonce = secrets.token_hex(16)
     activities = [one for one in device.activities if one in protocol.ACTIVITIES]
     if not activities:
@@ -274,9 +278,10 @@ def _lease_of(device: Device, share: int, now: int, stolen: bool) -> _Leased | N
         cursor.execute(
             "UPDATE fleet_block SET state = 'leased', device_id = %s, nonce = %s, leased_ms = %s, "  # noqa: S608
             "deadline_ms = CAST(%s + seconds * 1000 AS bigint) WHERE id = (SELECT id FROM fleet_block "
-            f"WHERE state = 'waiting' AND share_id = %s AND activity IN ({marks}) AND category IN ({kinds}) "
-            f"{order} LIMIT 1 {locked}) AND state = 'waiting' RETURNING id, urls, seconds, work",
-            [device.pk, nonce, now, now, share, *activities, *allowed],
+            f"WHERE state = 'waiting' AND share_id = %s AND urls <= %s AND activity IN ({marks}) "
+            f"AND category IN ({kinds}) {order} LIMIT 1 {locked}) AND state = 'waiting' "
+            "RETURNING id, urls, seconds, work",
+            [device.pk, nonce, now, now, share, room, *activities, *allowed],
         )
         row = cursor.fetchone()
     if row is None:
@@ -285,7 +290,7 @@ def _lease_of(device: Device, share: int, now: int, stolen: bool) -> _Leased | N
     return _Leased(number, urls, seconds, work, nonce)
 
 
-def _victim(device: Device) -> int | None:
+def _victim(device: Device, room: int) -> int | None:
     """From whose share this device, which has none, takes."""
     strategy = assignment.STRATEGIES[fleet_settings().strategy]
     if strategy.steal is None:
@@ -294,6 +299,7 @@ def _victim(device: Device) -> int | None:
         Block.objects.filter(
             state=Block.State.WAITING,
             kind="visit",
+            urls__lte=room,
             activity__in=device.activities,
             category__in=["", *device.categories],
         )
@@ -315,7 +321,7 @@ def _victim(device: Device) -> int | None:
     return strategy.victim(me, others)
 
 
-def _note(device: Device, urls: int, speed: float, now: int) -> None:
+def _note(device: Device, urls: int, room: int, speed: float, now: int) -> None:
     """What a lease changes of its device: one plain statement."""
     measured = device.speed
     if 0 < speed < 10_000:
@@ -326,8 +332,8 @@ def _note(device: Device, urls: int, speed: float, now: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE fleet_device SET seen_ms = %s, connected = %s, resting = %s, total = total + %s, speed = %s, "
-            "next_block_ms = %s WHERE id = %s",
-            [now, True, False, urls, measured, due, device.pk],
+            "room = %s, next_block_ms = %s WHERE id = %s",
+            [now, True, False, urls, measured, room, due, device.pk],
         )
 
 

@@ -58,6 +58,7 @@ class Lender(msgspec.Struct, eq=False):
     speed: float
     total: int
     slowed: bool
+    room: int = 1024  # URLs it can take at once
     waiting: int = 0  # URLs of its share
     pending: int = 0  # … and in its hands
 
@@ -76,6 +77,7 @@ class Lender(msgspec.Struct, eq=False):
             speed=device.speed,
             total=device.total,
             slowed=device.state == Device.State.SLOWED,
+            room=device.room,
         )
 
     def takes(self, activity: str, category: str = "") -> bool:
@@ -295,7 +297,7 @@ def results(block: Block, urls: Sequence[str], guard: Guard, spool: Path) -> dic
     for url in wanted:
         report = reports.get(url)
         if url in found:
-            found[url].request_head = requests.get(url, b"")[: 64 << 10]
+            found[url].request_head = requests.get(url, b"")[: 64 << 10].replace(b"\0", b" ")
             if report is not None:
                 found[url].certificate = report.certificate[:64]
                 found[url].elapsed = min(max(report.seconds, 0.0), 600.0)
@@ -339,9 +341,9 @@ def _result(record: Record, block: Block, guard: Guard, spool: Path) -> Result |
     return Result(
         request=Request(url=record.url),
         status=record.status,
-        protocol=record.headers.get("warc-protocol", "http/1.1")[:20],
+        protocol=record.headers.get("warc-protocol", "http/1.1")[:20].replace("\0", ""),
         ip=ip,
-        response_head=record.head[: 256 << 10],
+        response_head=record.head[: 256 << 10].replace(b"\0", b" "),  # no site's: PostgreSQL takes none
         body=body,
         started_ms=at,
     )

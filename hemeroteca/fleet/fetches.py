@@ -258,7 +258,7 @@ def _rows(client: Client, wanted: Sequence[str]) -> list[FetchResult]:
     """A row for each URL, once; those that cannot be fetched have their reason already."""
     now = now_ms()
     found: dict[int, FetchResult] = {}
-    refused = 0
+    refused: list[str] = []
     for text in wanted:
         reason = ""
         try:
@@ -267,14 +267,15 @@ def _rows(client: Client, wanted: Sequence[str]) -> list[FetchResult]:
         except addresses.UrlError as error:
             url, key = text, int.from_bytes(hashlib.blake2b(text.encode(), digest_size=7).digest(), "big")
             reason = f"not a web address: {error}"
-        if what := refusals.attack(text):
+        if what := refusals.attack(text, url):
             reason = f"refused: it looks like {what}"
-            refused += 1
+            refused.append(text)
         reason = reason or services.closed_reason(addresses.host(url))
         if key not in found:
             found[key] = FetchResult(key=key, url=text[:8000], reason=reason, resolved_ms=now if reason else 0)
     if refused:
-        audit(client.owner.name, "refused", f"{refused} URLs that look like an attack, the first: {wanted[0][:200]}")
+        told = f"{len(refused)} URLs that look like an attack, the first: {refused[0][:200]}"
+        audit(client.owner.name, "refused", told)
     return list(found.values())
 
 

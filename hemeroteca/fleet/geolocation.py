@@ -7,6 +7,7 @@ IP2Location and others publish them; IPv4 and IPv6 may be mixed. Without it ever
 
 import csv
 import ipaddress
+import re
 from bisect import bisect_right
 from functools import lru_cache
 from pathlib import Path
@@ -47,28 +48,46 @@ def centre(country: str) -> tuple[float, float] | None:
 def country(address: str) -> str:
     """The country of an address, two letters; empty when nobody knows."""
     try:
-        ip = ipaddress.ip_address(address)
+        version, number = _place(address)
     except ValueError:
         return ""
     ranges = _ranges(settings.CONFIG.address_database)
-    place = bisect_right(ranges, ((ip.version, int(ip)), (9, 0), "~")) - 1
-    if place < 0:
+    found = bisect_right(ranges, _packed(version, number, _MASK, b"\xff\xff")) - 1
+    if found < 0 or ranges[found] >> 144 != version or ranges[found] >> 16 & _MASK < number:
         return ""
-    first, last, found = ranges[place]
-    return found if first <= (ip.version, int(ip)) <= last else ""
+    return (ranges[found] & 0xFFFF).to_bytes(2, "big").decode()
+
+
+_MASK = (1 << 64) - 1
 
 
 @lru_cache(maxsize=1)
-def _ranges(path: str) -> list[tuple[tuple[int, int], tuple[int, int], str]]:
+def _ranges(path: str) -> list[int]:
+    """Sorted. A range is one number: a file has half a million of them, and every web process reads it."""
     if not path or not Path(path).is_file():
         return []
     found = []
     with open(path, newline="", encoding="utf-8", errors="replace") as file:
         for row in csv.reader(file):
             try:
-                first, last = (ipaddress.ip_address(text.strip()) for text in row[:2])
+                (version, first), (other, last) = (_place(text) for text in row[:2])
+                name = row[2].strip().upper()
             except (ValueError, IndexError):
                 continue  # a headline, or a range of another kind
-            if len(row) > 2 and first.version == last.version:
-                found.append(((first.version, int(first)), (last.version, int(last)), row[2].strip().upper()[:2]))
+            if version == other and re.fullmatch("[A-Z]{2}", name):
+                found.append(_packed(version, first, last, name.encode()))
     return sorted(found)
+
+
+def _packed(version: int, first: int, last: int, name: bytes) -> int:
+    return version << 144 | first << 80 | last << 16 | int.from_bytes(name, "big")
+
+
+def _place(text: str) -> tuple[int, int]:
+    """Version and number of an address; of IPv6 its first half, below which no country changes. IPv4 in the clothes of
+    IPv6 (::ffff:192.0.2.1) is IPv4. IP2Location writes addresses as decimal numbers."""
+    text = text.strip()
+    ip = ipaddress.ip_address(int(text) if text.isdecimal() and len(text) < 40 else text)
+    if isinstance(ip, ipaddress.IPv6Address):
+        return (6, int(ip) >> 64) if ip.ipv4_mapped is None else (4, int(ip.ipv4_mapped))
+    return 4, int(ip)

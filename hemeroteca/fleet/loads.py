@@ -26,7 +26,7 @@ from hemeroteca.accounts import SYSTEM, Actor, require
 from hemeroteca.config import Config
 from hemeroteca.errors import Conflict, Invalid
 from hemeroteca.fetch.guard import Guard
-from hemeroteca.fleet import coordinator, services
+from hemeroteca.fleet import coordinator, protocol, services
 from hemeroteca.fleet.device import load as device_load
 from hemeroteca.fleet.device.fetching import RequestOrder, fetch
 from hemeroteca.fleet.models import Device, LoadSecond, LoadTest
@@ -39,7 +39,8 @@ MAX_ADDRESSES = 16
 PROOF_SECONDS = 5.0  # between two looks at the proof while a test runs …
 MAX_PROOF_MS = 20_000  # … and the age of the last look after which nothing is handed out
 PATH = device_load.PATH
-STEP = 1.1  # between two classes of answer times
+STEP = device_load.STEP
+MAX_STEP = math.ceil(math.log(device_load.REQUEST_SECONDS * 1000, STEP)) + 10  # a device that says more lies
 
 Resolve = Callable[..., Any]
 
@@ -55,7 +56,7 @@ class LoadMeasured(msgspec.Struct, forbid_unknown_fields=True):
     """What a device measured since it asked last."""
 
     test: str = ""
-    second: int = 0
+    second: protocol.Number = 0
     statuses: dict[str, int] = {}  # 0: no answer
     times: dict[str, int] = {}  # class of answer time → how many
 
@@ -164,7 +165,9 @@ def start(actor: Actor, test: LoadTest, config: Config, resolve: Resolve = socke
     require(actor, "fleet.loads", test)
     if test.state not in (LoadTest.State.PROPOSED, LoadTest.State.PROVEN):
         raise Conflict(f"this test is {test.state}; propose another")
-    if reason := verify(test, config, resolve):
+    with services.looking():  # up to MAX_ADDRESSES slow servers
+        reason = verify(test, config, resolve)
+    if reason:
         raise Conflict(f"the proof does not count: {reason}", "not-proven")
     with transaction.atomic():
         mine = LoadTest.objects.filter(pk=test.pk, state=LoadTest.State.PROVEN)
@@ -222,19 +225,22 @@ def hand_out(device: Device, told: LoadMeasured) -> LoadPlan:
     if "load" not in device.activities or device.state != Device.State.ACTIVE:
         return LoadPlan(over=True)
     if told.test:
-        _note(told)
-    test = LoadTest.objects.filter(_live()).order_by("started_ms").first()
-    if test is None:
+        _note(device, told)
+    live = list(LoadTest.objects.filter(_live()).order_by("started_ms"))
+    if not live:
         return LoadPlan(over=True)
+    test = live[(device.pk + now_ms() // 1000) % len(live)]  # none waits for the end of another
     second = second_of(test)
     allowed = rate_at(test, second)
-    share = min(MAX_PER_DEVICE, math.ceil(allowed / max(1, _helpers(int(now_ms() / 2000), settings.CONFIG.data))))
+    helpers = max(1, _helpers(int(now_ms() / 2000), settings.CONFIG.data))
+    share = min(MAX_PER_DEVICE, math.ceil(allowed * len(live) / helpers))
     with transaction.atomic():
         LoadSecond.objects.bulk_create([LoadSecond(test=test, second=second)], ignore_conflicts=True)
         rows = LoadSecond.objects.filter(test=test, second=second)
         row = (rows.select_for_update() if connection.vendor == "postgresql" else rows).get()
         count = max(0, min(share, allowed - row.given))
-        rows.update(given=row.given + count)
+        mine = row.shares.get(str(device.pk), 0) + count
+        rows.update(given=row.given + count, shares={**row.shares, str(device.pk): mine})
     addresses_ = test.addresses
     return LoadPlan(
         test=str(test.public_id),
@@ -303,21 +309,34 @@ def _helpers(moment: int, data: object) -> int:
     return sum("load" in activities for activities in rows)
 
 
-def _note(told: LoadMeasured) -> None:
-    asked = sum(_counts(told.statuses).values())
-    bad = sum(n for status, n in _counts(told.statuses).items() if status == 0 or status >= 500)
+def _note(device: Device, told: LoadMeasured) -> None:
+    """What a device says of requests that were handed out to it; more than those is not believed."""
+    statuses = _counts(told.statuses, 999)
+    times = _counts(told.times, MAX_STEP)
+    asked = sum(statuses.values())
+    bad = sum(n for status, n in statuses.items() if status == 0 or status >= 500)
     with transaction.atomic():
         rows = LoadSecond.objects.filter(test__public_id=_uuid(told.test), second=told.second)
         row = (rows.select_for_update(of=("self",)) if connection.vendor == "postgresql" else rows).first()
-        if row is None or row.asked + asked > row.given:  # more than was ever handed out: not believed
+        left = row.shares.get(str(device.pk), 0) - asked if row is not None else -1
+        if row is None or left < 0 or sum(times.values()) > asked:
             return
-        statuses = Counter(row.statuses) + Counter({str(k): v for k, v in _counts(told.statuses).items()})
-        times = Counter(row.times) + Counter({str(k): v for k, v in _counts(told.times).items()})
-        rows.update(asked=row.asked + asked, errors=row.errors + bad, statuses=dict(statuses), times=dict(times))
+        rows.update(
+            asked=row.asked + asked,
+            errors=row.errors + bad,
+            statuses=_sum(row.statuses, statuses),
+            times=_sum(row.times, times),
+            shares={**row.shares, str(device.pk): left},
+        )
 
 
-def _counts(told: dict[str, int]) -> dict[int, int]:
-    return {int(k): v for k, v in told.items() if k.isdecimal() and len(k) < 5 and 0 < v <= MAX_RATE}
+def _sum(known: dict[str, int], more: dict[int, int]) -> dict[str, int]:
+    return dict(Counter(known) + Counter({str(name): count for name, count in more.items()}))
+
+
+def _counts(told: dict[str, int], most: int) -> dict[int, int]:
+    found = {int(name): count for name, count in told.items() if name.isdecimal() and len(name) < 5}
+    return {name: count for name, count in found.items() if name <= most and 0 < count <= MAX_RATE}
 
 
 def _uuid(text: str) -> uuid.UUID | None:

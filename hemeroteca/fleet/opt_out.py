@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 import re
-import threading
 
 import msgspec
 from django.conf import settings
@@ -11,13 +10,12 @@ from django.conf import settings
 from hemeroteca import urls
 from hemeroteca.accounts import STRANGER
 from hemeroteca.config import Config
-from hemeroteca.errors import Busy, Invalid
+from hemeroteca.errors import Invalid
 from hemeroteca.fleet import services
 from hemeroteca.fleet.models import Answer
 from hemeroteca.frontier.models import Page
 
 PATH = "/.well-known/hemeroteca-fleet.txt"
-_LOOKS = threading.BoundedSemaphore(2)  # at once: each holds a thread of the console while a slow server answers
 
 
 class Requests(msgspec.Struct, frozen=True):
@@ -49,12 +47,8 @@ def close(host: str, config: Config) -> str:
     """Look for the proof, through the address guard, and close the host; what happened, for people. Raises Invalid for
     what is no host name, Busy while others are looked at."""
     host = host_name(host)
-    if not _LOOKS.acquire(blocking=False):
-        raise Busy("other hosts are being looked at; try again in a minute")
-    try:
+    with services.looking():
         return _close(host, config)
-    finally:
-        _LOOKS.release()
 
 
 def _close(host: str, config: Config) -> str:

@@ -18,7 +18,8 @@ AGENT = "HemerotecaFleet"  # closes a site to the fleet alone, in robots.txt
 
 
 Number = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]  # as a database keeps it
-Words = Annotated[str, msgspec.Meta(max_length=200, pattern=r"\A[^\x00]*\Z")]  # … and PostgreSQL no NUL
+Text = Annotated[str, msgspec.Meta(pattern=r"\A[^\x00]*\Z")]  # … and PostgreSQL no NUL
+Words = Annotated[Text, msgspec.Meta(max_length=200)]
 
 
 class FleetSettings(msgspec.Struct, frozen=True):
@@ -69,7 +70,7 @@ class Welcome(msgspec.Struct):
 class Want(msgspec.Struct, forbid_unknown_fields=True):
     """What a device has room for, and what it measured since it asked last."""
 
-    urls: int = 64
+    urls: Number = 64
     speed: float = 0.0  # URLs per second; 0: nothing to tell
 
 
@@ -130,7 +131,7 @@ class FetchReport(msgspec.Struct):
 
     url: str
     seconds: float = 0.0
-    failure: str = ""
-    detail: str = ""
-    truncated: str = ""
-    certificate: str = ""  # SHA-256 of the one the site showed, where the task asked for it
+    failure: Text = ""
+    detail: Text = ""
+    truncated: Text = ""
+    certificate: Text = ""  # SHA-256 of the one the site showed, where the task asked for it

@@ -28,8 +28,13 @@ ATTACKS = {
 }
 
 
-def attack(url: str) -> str:
-    """What a URL looks like, in words; empty when nothing is wrong with it."""
+def attack(*spellings: str) -> str:
+    """What a URL looks like, in words; empty when nothing is wrong with it. Asked of it as it was written *and* as it
+    will be asked (canonical): `http:host/.env` has its path only then."""
+    return next((what for one in spellings if (what := _looks_like(one))), "")
+
+
+def _looks_like(url: str) -> str:
     _, _, rest = url.partition("://")
     _, slash, target = rest.partition("/")
     text = slash + target

@@ -6,7 +6,10 @@ import hmac
 import json
 import re
 import secrets
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -19,7 +22,7 @@ from hemeroteca import urls
 from hemeroteca.accounts import Actor, can, require
 from hemeroteca.accounts import services as accounts
 from hemeroteca.accounts.models import User
-from hemeroteca.errors import Conflict, Invalid, NotFound
+from hemeroteca.errors import Busy, Conflict, Invalid, NotFound
 from hemeroteca.fleet import accounting
 from hemeroteca.fleet.assignment import STRATEGIES
 from hemeroteca.fleet.models import AuditLine, Client, ClosedHost, Device, LoadTest, Setting, VantageCheck
@@ -296,6 +299,20 @@ def may_operate(actor: Actor) -> bool:
 
 
 # hosts that are left alone
+
+
+_LOOKS = threading.BoundedSemaphore(2)  # at once: each holds a thread of the console while a slow server answers
+
+
+@contextmanager
+def looking() -> Iterator[None]:
+    """While a proof is read at a server of somebody's choice. Raises Busy while others are looked at."""
+    if not _LOOKS.acquire(blocking=False):
+        raise Busy("other hosts are being looked at; try again in a minute")
+    try:
+        yield
+    finally:
+        _LOOKS.release()
 
 
 def close_host(actor: Actor, host: str, reason: str, *, by_owner: bool = False) -> ClosedHost:

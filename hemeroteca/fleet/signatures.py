@@ -9,7 +9,6 @@ import base64
 import hashlib
 import json
 import os
-from collections import OrderedDict
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 TAG = "web-bot-auth"
 DIRECTORY_TAG = "http-message-signatures-directory"
-MAX_REMEMBERED = 10_000
 
 
 class Signer:
@@ -30,7 +28,9 @@ class Signer:
     def __init__(self, key: "Ed25519PrivateKey", agent: str) -> None:
         self._key = key
         self._agent = agent
-        self._known: OrderedDict[str, tuple[float, list[tuple[str, str]]]] = OrderedDict()
+        self._x = _base64url(key.public_key().public_bytes_raw())
+        canonical = json.dumps({"crv": "Ed25519", "kty": "OKP", "x": self._x}, separators=(",", ":"))
+        self._key_id = _base64url(hashlib.sha256(canonical.encode()).digest())  # the JWK thumbprint (RFC 7638)
 
     @classmethod
     def of(cls, instance: Instance, agent: str = "") -> "Signer":
@@ -39,50 +39,32 @@ class Signer:
         return cls(_key(str(instance.data)), agent or settings.CONFIG.public_url.rstrip("/"))
 
     def sign(self, authority: str, now: float, seconds: float) -> list[tuple[str, str]]:
-        """Headers for requests to an authority, good for at least half of `seconds`."""
-        known = self._known.get(authority)
-        if known is not None and known[0] > now + seconds / 2:
-            return known[1]
-        expires = int(now + seconds)
-        fields = (
-            f'("@authority" "signature-agent");created={int(now)};expires={expires};keyid="{self.key_id}";tag="{TAG}"'
-        )
+        """Headers for requests to an authority, good for `seconds`."""
+        life = f'created={int(now)};expires={int(now + seconds)};keyid="{self._key_id}";tag="{TAG}"'
+        fields = f'("@authority" "signature-agent");{life}'
         agent = f'"{self._agent}"'
         base = f'"@authority": {authority}\n"signature-agent": {agent}\n"@signature-params": {fields}'
-        headers = [
+        return [
             ("Signature-Agent", agent),
             ("Signature-Input", f"sig1={fields}"),
             ("Signature", f"sig1=:{self._signed(base)}:"),
         ]
-        self._known[authority] = (float(expires), headers)
-        if len(self._known) > MAX_REMEMBERED:
-            self._known.popitem(last=False)
-        return headers
 
     @property
     def public(self) -> dict[str, str]:
         """The key as a JWK."""
-        return {"kty": "OKP", "crv": "Ed25519", "x": self._x(), "use": "sig", "kid": self.key_id}
-
-    @property
-    def key_id(self) -> str:
-        """The JWK thumbprint (RFC 7638)."""
-        canonical = json.dumps({"crv": "Ed25519", "kty": "OKP", "x": self._x()}, separators=(",", ":"))
-        return _base64url(hashlib.sha256(canonical.encode()).digest())
+        return {"kty": "OKP", "crv": "Ed25519", "x": self._x, "use": "sig", "kid": self._key_id}
 
     def directory(self, authority: str, now: float) -> tuple[bytes, list[tuple[str, str]]]:
         """The directory of keys, and the headers that prove that it is ours."""
         life = f"created={int(now)};expires={int(now) + 300}"
-        fields = f'("@authority";req);{life};keyid="{self.key_id}";tag="{DIRECTORY_TAG}"'
+        fields = f'("@authority";req);{life};keyid="{self._key_id}";tag="{DIRECTORY_TAG}"'
         base = f'"@authority";req: {authority}\n"@signature-params": {fields}'
         signed = [("Signature-Input", f"sig1={fields}"), ("Signature", f"sig1=:{self._signed(base)}:")]
         return json.dumps({"keys": [self.public]}).encode(), signed
 
     def _signed(self, base: str) -> str:
         return base64.b64encode(self._key.sign(base.encode())).decode()
-
-    def _x(self) -> str:
-        return _base64url(self._key.public_key().public_bytes_raw())
 
 
 @lru_cache(maxsize=4)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 
 from hemeroteca import urls as addresses
 from hemeroteca.accounts import Actor, require
@@ -25,7 +26,7 @@ from hemeroteca.frontier.models import Crawl
 from hemeroteca.ingest.rules import CrawlOptions
 
 MAX_URLS = 100
-MAX_ACTIVE = 20  # checks of one person
+MAX_ACTIVE = 20  # checks of one person that run, or will
 MIN_HOURS = 1
 MAX_HOURS = 24 * 31
 SLOW_FACTOR = 5.0  # times the usual time …
@@ -92,9 +93,10 @@ def order(actor: Actor, wanted: VantageOrder) -> VantageCheck:
         raise Invalid(f"countries are two letters each, like CL or DE; these are not: {', '.join(countries)[:200]}")
     if wanted.every_hours and not MIN_HOURS <= wanted.every_hours <= MAX_HOURS:
         raise Invalid(f"a check runs once (0) or every {MIN_HOURS} to {MAX_HOURS} hours, not {wanted.every_hours}")
-    active = VantageCheck.objects.filter(owner=owner, state=VantageCheck.State.ACTIVE, every_hours__gt=0)
-    if wanted.every_hours and active.count() >= MAX_ACTIVE:
-        raise Conflict(f"{MAX_ACTIVE} checks of yours run again and again already; end one first")
+    mine = VantageCheck.objects.filter(owner=owner, state=VantageCheck.State.ACTIVE)
+    active = mine.filter(Q(next_ms__gt=0) | Q(runs__crawl__state=Crawl.State.RUNNING))
+    if active.distinct().count() >= MAX_ACTIVE:
+        raise Conflict(f"{MAX_ACTIVE} checks of yours run or wait for their time; end one first, or wait")
     row = VantageCheck.objects.create(
         public_id=uuid.uuid4(),
         owner=owner,
@@ -261,7 +263,7 @@ def _addresses(who: str, wanted: VantageOrder) -> list[str]:
             url = addresses.canonical(text)
         except addresses.UrlError as error:
             raise Invalid(f"{text[:200]!r} is not a web address: {error}")
-        if what := refusals.attack(text):
+        if what := refusals.attack(text, url):
             audit(who, "refused", f"vantage check of {text[:200]}: it looks like {what}")
             raise Invalid(f"{text[:200]!r} is refused: it looks like {what}")
         if closed := services.closed_reason(addresses.host(url)):

@@ -193,23 +193,48 @@ class Frontier:
             if choose is not None and not choose(host, host.ready[0]):
                 passed.append(host)
                 continue
-            most = per_host if isinstance(per_host, int) else per_host(host)
-            most = max(1, min(most, max_visits - taken))
-            for place in range(most):
-                visit = host.ready[0]
-                if place and choose is not None and not choose(host, visit):
-                    break
-                if visit.lease is not None:  # it asked for its host again: it comes alone
-                    if lease is not None:
-                        self._order.add(host)
-                        return lease
-                    return self._books.take(visit.lease, host, host.ready.popleft())
-                lease = self._books.take(lease or Lease(self._books, lessee, now + seconds), host, host.ready.popleft())
-                taken += 1
-                host.best = host.ready[0].score if host.ready else visit.score
-                if place + 1 < most and not self._has_visit(host) and not self._refill(host, now):
-                    break  # what it gives is not bounded by how much of it was in memory
+            visit = host.ready[0]
+            if visit.lease is not None:  # it asked for its host again: it comes alone
+                if lease is not None:
+                    self._order.add(host)
+                    return lease
+                return self._books.take(visit.lease, host, host.ready.popleft())
+            most = min(per_host if isinstance(per_host, int) else per_host(host), max_visits - taken)
+            lease = self._books.take(lease or Lease(self._books, lessee, now + seconds), host, host.ready.popleft())
+            host.best = host.ready[0].score if host.ready else visit.score
+            taken += 1 + self._take(lease, host, most - 1, now, choose)
         return lease
+
+    def extend(
+        self,
+        lease: Lease,
+        now: float,
+        per_host: Callable[[HostQueue], int],
+        choose: Callable[[HostQueue, Visit], bool] | None = None,
+    ) -> None:
+        """More visits of the hosts of a new lease, up to so many each: there were fewer hosts than it had room for."""
+        for host_id, count in Counter(visit.host for visit in lease.visits).items():
+            host = self._hosts[host_id]
+            self._take(lease, host, per_host(host) - count, now, choose)
+
+    def _take(
+        self,
+        lease: Lease,
+        host: HostQueue,
+        most: int,
+        now: float,
+        choose: Callable[[HostQueue, Visit], bool] | None,
+    ) -> int:
+        """Hand out the next visits of a host, not bounded by how many of them were in memory; gives how many."""
+        taken = 0
+        while taken < most and (self._has_visit(host) or self._refill(host, now)):
+            visit = host.ready[0]
+            if visit.lease is not None or (choose is not None and not choose(host, visit)):
+                break
+            self._books.take(lease, host, host.ready.popleft())
+            taken += 1
+            host.best = host.ready[0].score if host.ready else visit.score
+        return taken
 
     def rest(self, host_name: str, until: float) -> None:
         """Leave a host alone until then, whatever the frontier knows of it: somebody else may be asking it."""

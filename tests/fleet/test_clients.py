@@ -223,7 +223,7 @@ def test_strangers_do_not_learn_what_names_of_our_network_mean(monkeypatch):
 
 
 def test_slow_hosts_do_not_hold_the_console(monkeypatch):
-    monkeypatch.setattr(opt_out, "_LOOKS", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(services, "_LOOKS", threading.BoundedSemaphore(1))
     answers = []
 
     def send(self, url, **_):  # while one is looked at, another is asked for

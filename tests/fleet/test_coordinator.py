@@ -245,6 +245,23 @@ def test_a_check_is_never_stolen_and_consent_is_obeyed():
     assert pc.post("lease", {}).status_code == 503  # never steals
 
 
+def test_no_device_gets_more_urls_than_it_has_room_for():
+    pi, pc = Volunteer("pi").connect(), Volunteer("pc", "bea").connect()
+    large, small = offer(pi.row), offer(pi.row, URLS[:1])
+    assert pi.post("lease", {"urls": 0}).status_code == 503
+    assert pi.post("lease", {"urls": 2}).json()["block"] == small
+    assert Device.objects.get(pk=pi.row.pk).room == 2  # the engine makes the next ones so that they fit
+    assert pc.post("lease", {"urls": 2}).status_code == 503  # nor does a thief
+    assert pc.post("lease", {"urls": 3}).json()["block"] == large
+    assert pi.post("lease", {"urls": 10**30}).status_code == 400
+
+
+def test_ipv4_in_the_clothes_of_ipv6_is_its_own_network():
+    """A server that listens on both sees it so; all such devices would be one network, and none could check another."""
+    assert coordinator.network_of("::ffff:192.0.2.9") == coordinator.network_of("192.0.2.200") == "192.0.2.0/24"
+    assert coordinator.network_of("2001:db8:1:2::3") == "2001:db8:1::/48"
+
+
 def test_a_paused_slowed_or_old_device_gets_nothing():
     pi = Volunteer("pi").connect()
     offer(pi.row)

@@ -268,8 +268,9 @@ class Waiting:
 class OneBlock:
     """A coordinator that has a single block, and keeps what comes back."""
 
-    def __init__(self, urls: Sequence[str], seconds: float = 600.0) -> None:
-        hosts = [{"host": urlsplit(url).hostname, "delay": 0.0, "tasks": [{"url": url}]} for url in urls]
+    def __init__(self, urls: Sequence[str], seconds: float = 600.0, signature: Sequence[Sequence[str]] = ()) -> None:
+        facts = {"delay": 0.0, "signature": signature}
+        hosts = [{"host": urlsplit(url).hostname, "tasks": [{"url": url}], **facts} for url in urls]
         self._work = [{"block": 1, "nonce": "n", "seconds": seconds, "work": {"hosts": hosts, "timeout": 30.0}}]
         self.returned: list[bytes] = []
         self.beats: list[dict] = []
@@ -293,8 +294,8 @@ def worker():
     """Begins a worker with these URLs in hand; it ends with the test."""
     begun = []
 
-    def begin(urls, seconds=600.0, min_delay=0.0, **caps):
-        fetching, link = Waiting(), OneBlock(urls, seconds)
+    def begin(urls, seconds=600.0, min_delay=0.0, signature=(), **caps):
+        fetching, link = Waiting(), OneBlock(urls, seconds, signature)
         kept = Caps(min_delay=min_delay, on_battery=True, on_metered=True, **caps)
         made = Worker(link, fetching, kept, Meter(kept, None), ["crawls"], parallel=32, check_network=False,
                       say=lambda line: None)  # fmt: skip
@@ -338,6 +339,25 @@ def test_no_request_begins_when_it_could_outlast_the_lease(worker):
     _, fetching, link = worker(["http://a.test/1", "http://a.test/2"], seconds=20.0)  # a request may take 30
     wait_for(lambda: link.returned, "all of it is given back")
     assert not fetching.orders
+
+
+def test_a_signature_is_carried_until_the_first_deadline_and_no_longer(worker):
+    """It expires with the lease: in a lease that was renewed it would be a wrong one."""
+    made, fetching, _ = worker(["http://a.test/1", "http://a.test/2"], signature=[["Signature", "sig1=:x:"]])
+    wait_for(lambda: "http://a.test/1" in fetching.orders, "the first one is asked")
+    assert fetching.orders["http://a.test/1"][0].headers == [("Signature", "sig1=:x:")]
+    with made._lock:
+        made._blocks[1].signed = time.monotonic()
+    fetching.answer("http://a.test/1")
+    wait_for(lambda: "http://a.test/2" in fetching.orders, "the second one is asked")
+    assert fetching.orders["http://a.test/2"][0].headers == []
+
+
+def test_its_owners_bounds_hold_in_a_load_test_too(worker):
+    made, _, _ = worker(["http://a.test/1"], bytes_per_second=1000)
+    assert not made._declines_load()
+    made._meter.count(100_000)
+    assert made._declines_load()
 
 
 def test_speed_is_that_of_pages_and_told_once_it_is_known(worker):

@@ -4,8 +4,9 @@ import pytest
 from django.test import Client as Browser
 
 from hemeroteca.fleet import coordinator
+from hemeroteca.fleet.device.answers import Answer
 from hemeroteca.fleet.models import Block, Device, UploadPart
-from tests.fleet.test_coordinator import Volunteer, offer
+from tests.fleet.test_coordinator import URLS, Volunteer, answer, brought, offer, warc
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -49,8 +50,8 @@ def test_texts_that_no_database_keeps(pi, text):
 def test_bodies_that_are_not_of_the_protocol(pi):
     for path in ("connect", "lease", "beat", "load", "disconnect", "code"):
         for body in BODIES:
-            answer = pi.post(path, body=body)
-            assert answer.status_code in (200, 400, 404) or answer.json()["code"] == "come-back", (path, body[:20])
+            told = pi.post(path, body=body)
+            assert told.status_code in (200, 400, 404) or told.json()["code"] == "come-back", (path, body[:20])
 
 
 def test_no_nonce_offset_or_hash_but_the_right_one_brings_anything(pi):
@@ -80,9 +81,23 @@ def test_what_was_lost_at_a_new_start_is_not_returned_by_the_word_for_it(pi):
 
 def test_a_device_that_may_not_help_with_a_load_test_tells_nothing_about_it(pi, monkeypatch):
     told = []
-    monkeypatch.setattr("hemeroteca.fleet.loads._note", told.append)
+    monkeypatch.setattr("hemeroteca.fleet.loads._note", lambda device, measured: told.append(measured))
     assert pi.post("load", {"test": "0" * 32}).status_code == 200
     assert len(told) == 1
     Device.objects.update(state=Device.State.EXPELLED)
     assert pi.post("load", {"test": "0" * 32}).json()["over"]
     assert len(told) == 1
+
+
+def test_what_postgresql_cannot_keep_is_in_no_answer_of_a_device(pi, tmp_path):
+    """A zero byte in a header or a report would make every commit of the engine fail."""
+    number = offer(pi.row)
+    lease = pi.lease()
+    bad = answer(URLS[0])
+    bad.response_head = b"HTTP/1.1 302 Found\r\nLocation: http://a\0b.test/\r\nContent-Type: te\0xt\r\n\r\n"
+    bad.request_head = b"GET /\0 HTTP/1.1\r\n\r\n"
+    assert pi.send(lease, warc(bad, Answer(URLS[1], failure="time\0out", detail="\0"))).status_code == 200
+    found = brought(number, tmp_path)
+    assert set(found) == {URLS[0]}  # what is said of the other is not read at all
+    assert b"\0" not in found[URLS[0]].response_head + found[URLS[0]].request_head
+    assert found[URLS[0]].header("location") == "http://a b.test/"

@@ -12,7 +12,7 @@ from django.conf import settings
 
 from hemeroteca.accounts import SYSTEM, Actor, Role
 from hemeroteca.accounts import services as accounts
-from hemeroteca.errors import Conflict, Invalid
+from hemeroteca.errors import Busy, Conflict, Invalid
 from hemeroteca.fetch import Guard
 from hemeroteca.fleet import coordinator, loads, protocol, services
 from hemeroteca.fleet.device import load
@@ -179,6 +179,58 @@ def test_a_second_is_shared_and_never_holds_more_than_the_plan(target, laborator
     loads.stop(actor, test)
     assert loads.hand_out(devices[0], loads.LoadMeasured()).over
     assert not loads.waiting()
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+def test_a_device_tells_of_its_own_requests_alone_and_no_number_breaks_the_report(target, laboratory):
+    actor, test, devices = running(target, laboratory, rate=30, ramp_seconds=1, hold_seconds=600)
+    plan = loads.hand_out(devices[0], loads.LoadMeasured())
+    assert plan.requests == 10
+    loads.stop(actor, test)  # nothing more is handed out; what was is still told of
+
+    def told(device, **more):
+        loads.hand_out(device, loads.LoadMeasured(test=plan.test, second=plan.second, **more))
+        return loads.report(test)
+
+    assert told(devices[1], statuses={"200": 10}, times={"20": 10}).asked == 0  # another's
+    assert told(devices[0], statuses={"200": 1}, times={"20": 5}).asked == 0  # more times than answers
+    assert told(devices[0], statuses={"200": 4, "9999": 3}, times={"20": 3, "9999": 1}).asked == 4
+    assert told(devices[0], statuses={"200": 7}).asked == 4  # it had six left
+    found = told(devices[0], statuses={"200": 6}, times={"20": 6})
+    assert (found.asked, found.statuses) == (10, {"200": 10})
+    assert found.p99 == pytest.approx(1.1**21, rel=0.01)
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+def test_two_tests_at_once_share_the_devices(target, laboratory, monkeypatch):
+    """Else whoever began first would keep all others waiting, and theirs would end with nothing asked."""
+    actor, first, devices = running(target, laboratory, rate=30, ramp_seconds=1, hold_seconds=600)
+    second = loads.propose(actor, loads.LoadTestOrder(url=f"http://other.test:{target.port}/x", rate=6, ramp_seconds=1))
+    target.proofs = dict.fromkeys(target.proofs, f"{loads.proof(first)} {loads.proof(second)}")
+    loads.start(actor, second, laboratory, both)
+    now = services.now_ms()
+    monkeypatch.setattr(loads, "now_ms", lambda: now)
+    plans = {}
+    for _ in range(4):
+        now += 1000
+        for device in devices:
+            plan = loads.hand_out(device, loads.LoadMeasured())
+            plans.setdefault((plan.test, plan.second), []).append(plan.requests)
+    assert {test for test, _ in plans} == {str(first.public_id), str(second.public_id)}
+    assert all(sum(asked) <= (30 if test == str(first.public_id) else 6) for (test, _), asked in plans.items())
+    assert all(sum(asked) > 0 for asked in plans.values())
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+def test_slow_proofs_do_not_hold_the_console(target, laboratory, monkeypatch):
+    actor, test = proposed(target)
+    monkeypatch.setattr(services, "_LOOKS", threading.BoundedSemaphore(1))
+    with services.looking(), pytest.raises(Busy):
+        loads.start(actor, test, laboratory, both)
+    assert target.asked == []
 
 
 @pytest.mark.database

@@ -7,10 +7,12 @@ import signal
 import sqlite3
 import subprocess
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
 
+from hemeroteca import __version__
 from tests.fleet.laboratory import PROXY, PYTHON, SITE, Laboratory
 from tests.waiting import PATIENCE, wait_for
 
@@ -66,11 +68,11 @@ class Fleet:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def ask(self, method: str, path: str, value: object = None, check: bool = True):
+    def ask(self, method: str, path: str, value: object = None, check: bool = True, token: str = ""):
         """A request on the coordinator's own machine; JSON, or the exit code of curl."""
         command = ["ip", "netns", "exec", self.machine, "curl", "-sf", "-X", method, f"http://{COORDINATOR}:8970{path}"]
         if check:
-            command += ["-H", f"Authorization: Bearer {self.token}", "-H", "Content-Type: application/json"]
+            command += ["-H", f"Authorization: Bearer {token or self.token}", "-H", "Content-Type: application/json"]
         if value is not None:
             command += ["-d", json.dumps(value)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -87,6 +89,50 @@ class Fleet:
             "--allow-network", "203.0.113.0/24", "--consent", "crawls,clients", "--min-delay", "0.1",
             "--state", str(self.folder / f"state-{machine}"), log=self.folder / f"worker-{machine}.log",
         )  # fmt: skip
+
+    def add_owner(self, name: str) -> None:
+        add = [PYTHON, "-m", "hemeroteca", "user", "add", name, "--role", "reader"]
+        environment, password = {**os.environ, **self.environment}, "a long password\n" * 2
+        subprocess.run(add, input=password, env=environment, capture_output=True, text=True, check=False)
+
+    def finish(self, job: str, turn: Callable[[], object] | None = None) -> list[dict]:
+        """All results, once there are no more to come."""
+        wait_for(
+            lambda: (self.ask("GET", f"/api/v1/fetch/{job}") or {}).get("state") == "finished",
+            lambda: self.rows("SELECT url, reason FROM fleet_result WHERE resolved_ms = 0")[:5],
+            turn,
+        )
+        found, cursor = [], ""
+        while cursor is not None:
+            part = self.ask("GET", f"/api/v1/fetch/{job}/results?limit=25&cursor={cursor}")
+            found += part["results"]
+            cursor = part["next_cursor"]
+        return found
+
+    def check(self, found: list[dict], urls: list[str], askers: set[str]) -> None:
+        """Everything once, no host hurried, nobody else asked, and nobody paid twice or too little."""
+        assert sorted(one["url"] for one in found) == sorted(urls)  # each exactly once
+        assert {one["status"] for one in found} == {200}
+        asked = [json.loads(line) for line in self.requests.read_text().splitlines()]
+        assert {one[2] for one in asked} == askers
+        for host in HOSTS:
+            visits = sorted((one[3], one[4]) for one in asked if one[0] == host)
+            for (_, ended), (began, _) in pairwise(visits):
+                assert began - ended >= DELAY - CLOCK, (host, began - ended)
+        assert self.rows("SELECT sum(balance) FROM fleet_account") == [(0,)]
+        assert self.rows("SELECT count(*) FROM fleet_transfer WHERE reason LIKE 'fetch %'") == [(len(urls),)]
+        owed = Counter()  # by what the client was told of each URL: 70 % to its devices in equal parts, the rest to us
+        for one in found:
+            shares = [700 // len(one["devices"])] * len(one["devices"]) if one["devices"] else []
+            owed.update(dict(zip(one["devices"], shares, strict=True)))
+            owed["operator"] += 1000 - sum(shares)
+        paid = self.rows(
+            "SELECT coalesce(pseudonym, kind), balance FROM fleet_account "
+            "LEFT JOIN fleet_device ON fleet_device.id = number AND kind = 'device'"
+        )
+        assert {name: amount for name, amount in paid if amount} == {**owed, "issued": -1000 * len(urls)}
+        facts = [json.loads(line) for line in self.hemeroteca("fleet", "devices", "--json").splitlines()]
+        assert all(one["counts"].get("invalid", 0) == 0 for one in facts)
 
     def rows(self, query: str):
         with sqlite3.connect(self.folder / "data" / "hemeroteca.sqlite3", timeout=PATIENCE) as database:
@@ -112,9 +158,7 @@ class Fleet:
 def test_kills_and_cuts_lose_nothing_double_nothing_and_hurry_no_host(laboratory, tmp_path):
     fleet = Fleet(laboratory, tmp_path)
     fleet.hemeroteca("fleet", "set", "task_seconds=2", "cache_seconds=0", "strategy=democratic")  # both get work
-    add = [PYTHON, "-m", "hemeroteca", "user", "add", "bea", "--role", "reader"]
-    environment, password = {**os.environ, **fleet.environment}, "a long password\n" * 2
-    subprocess.run(add, input=password, env=environment, capture_output=True, text=True, check=False)
+    fleet.add_owner("bea")
     single = tmp_path / "worker.pyz"
     subprocess.run(
         [
@@ -170,42 +214,43 @@ def test_kills_and_cuts_lose_nothing_double_nothing_and_hurry_no_host(laboratory
             assert killed, blow
             os.kill(dice.choice(killed), signal.SIGKILL)  # of two coordinators one goes on
     os.kill(fleet.proxy.pid, signal.SIGUSR2)
-    wait_for(
-        lambda: (fleet.ask("GET", f"/api/v1/fetch/{job}") or {}).get("state") == "finished",
-        lambda: fleet.rows("SELECT url, reason FROM fleet_result WHERE resolved_ms = 0")[:5],
-    )
-
-    found, cursor = [], ""
-    while True:
-        part = fleet.ask("GET", f"/api/v1/fetch/{job}/results?limit=25&cursor={cursor}")
-        found += part["results"]
-        cursor = part["next_cursor"]
-        if cursor is None:
-            break
-    assert sorted(one["url"] for one in found) == sorted(urls)  # each exactly once
-    assert {one["status"] for one in found} == {200}
-    asked = [json.loads(line) for line in fleet.requests.read_text().splitlines()]
-    assert {one[2] for one in asked} == {"198.51.100.11", "192.0.2.77", COORDINATOR}  # all three took part
-    for host in HOSTS:
-        visits = sorted((one[3], one[4]) for one in asked if one[0] == host)
-        for (_, ended), (began, _) in pairwise(visits):
-            assert began - ended >= DELAY - CLOCK, (host, began - ended)
-
-    assert fleet.rows("SELECT sum(balance) FROM fleet_account") == [(0,)]
-    assert fleet.rows("SELECT count(*) FROM fleet_transfer WHERE reason LIKE 'fetch %'") == [(len(urls),)]
-    owed = Counter()  # by what the client was told of each URL: 70 % to its devices in equal parts, the rest to us
-    for one in found:
-        shares = [700 // len(one["devices"])] * len(one["devices"]) if one["devices"] else []
-        owed.update(dict(zip(one["devices"], shares, strict=True)))
-        owed["operator"] += 1000 - sum(shares)
-    paid = fleet.rows(
-        "SELECT coalesce(pseudonym, kind), balance FROM fleet_account "
-        "LEFT JOIN fleet_device ON fleet_device.id = number AND kind = 'device'"
-    )
-    assert {name: amount for name, amount in paid if amount} == {**owed, "issued": -1000 * len(urls)}
-    facts = [json.loads(line) for line in fleet.hemeroteca("fleet", "devices", "--json").splitlines()]
-    assert all(one["counts"].get("invalid", 0) == 0 for one in facts)
+    fleet.check(fleet.finish(job), urls, {"198.51.100.11", "192.0.2.77", COORDINATOR})  # all three took part
 
     os.killpg(workers[0].pid, signal.SIGINT)
     wait_for(lambda: workers[0].poll() is not None, "Ctrl-C ends it")
     assert workers[0].returncode == 0
+
+
+def test_what_a_thief_took_is_not_lost_with_it(laboratory, tmp_path):
+    """A device that lives and takes nothing gets a share; another steals it and is killed with stolen work in hand."""
+    fleet = Fleet(laboratory, tmp_path)
+    fleet.hemeroteca("fleet", "set", "task_seconds=2", "cache_seconds=0", "strategy=less-busy")
+    idle, robber = fleet.device("idle", "admin"), fleet.device("thief", "admin")
+    hello = {"version": __version__, "activities": ["crawls", "clients"]}
+    assert fleet.ask("POST", "/fleet/v1/connect", hello, token=idle)
+    machine = laboratory.machine("198.51.100.11")
+    thief = fleet.worker(machine, 8970, robber, *CURL)
+    connected = "SELECT count(*) FROM fleet_device WHERE connected"
+    wait_for(lambda: fleet.rows(connected) == [(2,)], "both devices are connected")
+    urls = [f"http://{host}/page-{n}" for n in range(EACH) for host in HOSTS]
+    job = fleet.ask("POST", "/api/v1/fetch", {"urls": urls})["id"]
+    stolen = "SELECT count(*) FROM fleet_block WHERE kind = 'visit' AND device_id <> share_id AND state = "
+
+    def beat() -> bool:
+        """It goes on living: nothing of its share is taken back because it has gone."""
+        return bool(fleet.ask("POST", "/fleet/v1/beat", {}, token=idle))
+
+    def holds() -> bool:
+        return beat() and fleet.rows(f"{stolen} 'leased'") != [(0,)]
+
+    while True:
+        wait_for(holds, lambda: fleet.rows("SELECT state, share_id, device_id, urls FROM fleet_block"))
+        os.killpg(thief.pid, signal.SIGSTOP)
+        if holds() and holds():  # it was not being returned in that very moment
+            break
+        os.killpg(thief.pid, signal.SIGCONT)
+    laboratory.kill(thief)
+    wait_for(lambda: beat() and fleet.rows(f"{stolen} 'expired'") != [(0,)], "its lease ends by itself")
+    fleet.worker(machine, 8970, robber, *CURL)
+    found = fleet.finish(job, beat)
+    fleet.check(found, urls, {"198.51.100.11", COORDINATOR})  # what was stolen is there, once

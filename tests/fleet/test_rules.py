@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hemeroteca import urls
 from hemeroteca.fleet import accounting, agreement, assignment, refusals, trust, trust_simulator
 from hemeroteca.fleet.accounting import Kind
 from hemeroteca.fleet.assignment import STRATEGIES, Candidate, Work
@@ -122,6 +123,20 @@ def test_a_split_loses_nothing_and_is_fair(price, percent, devices):
 )
 def test_attacks_are_recognised(url):
     assert refusals.attack(url)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http:a.test/.env",
+        "http:/a.test/.env",
+        "http:\\\\a.test\\.git\\config",
+        "http://a.test?id=1 union select password from users",
+        "http://a.test/.\tenv",
+    ],
+)
+def test_attacks_that_are_spelled_so_that_only_the_canonical_form_shows_them(text):
+    assert refusals.attack(text, urls.canonical(text))
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,25 @@ def test_only_approved_people_order_checks():
         vantage.order(actor, vantage.VantageOrder(urls=["http://a.test/"]))
 
 
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+def test_nobody_has_more_checks_under_way_than_the_bound_whether_once_or_again_and_again(monkeypatch):
+    monkeypatch.setattr(vantage, "MAX_ACTIVE", 2)
+    actor = Actor.of(accounts.add_user(SYSTEM, "ana", Role.ADMINISTRATOR, "a long password"))
+    once = vantage.VantageOrder(urls=["http://a.test/"])
+    again = vantage.VantageOrder(urls=["http://a.test/"], every_hours=1)
+    vantage.order(actor, again)
+    vantage.order(actor, once)
+    for wanted in (once, again):
+        with pytest.raises(Conflict, match="2 checks of yours"):
+            vantage.order(actor, wanted)
+    vantage.start_due()
+    with pytest.raises(Conflict, match="2 checks of yours"):
+        vantage.order(actor, once)
+    Crawl.objects.update(state=Crawl.State.FINISHED)
+    vantage.order(actor, once)  # the one that ran once is over
+
+
 class Censored(ThreadFetching):
     """Sees another page where it is."""
 

@@ -279,6 +279,19 @@ def test_a_run_of_visits_is_whole_however_few_of_them_were_in_memory():
     assert frontier.lease(4.0, "device 8", max_visits=64, per_host=10) is None
 
 
+def test_a_lease_of_few_hosts_gets_longer_runs_but_nothing_that_was_not_chosen():
+    frontier, _ = watched(*(f"http://{host}.test/{n}" for host in "ab" for n in range(40)), "http://c.test/own")
+    lease = frontier.lease(1.0, "device 7", 600.0, max_visits=64, per_host=4)
+    assert len(lease.visits) == 9
+    frontier.extend(lease, 1.0, lambda host: 30 if host.name == "a.test" else 6)
+    hosts = [urls.host(visit.url) for visit in lease.visits]
+    assert {host: hosts.count(host) for host in hosts} == {"a.test": 30, "b.test": 6, "c.test": 1}
+    assert len({visit.url for visit in lease.visits}) == 37
+    frontier.extend(lease, 1.0, lambda host: 40, lambda host, visit: False)
+    assert len(lease.visits) == 37
+    assert frontier.lease(1.0, "device 8", max_visits=64) is None  # all are held
+
+
 def test_a_crawl_that_is_closed_leaves_nothing_under_way():
     frontier, crawl = watched("http://a.test/1")
     visit = leased(frontier, 1.0)

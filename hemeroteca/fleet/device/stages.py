@@ -45,6 +45,7 @@ class Block:
     nonce: str
     deadline: float  # monotonic
     seconds: float
+    signed: float  # monotonic: until then its signatures are good
     timeout: float
     left: int  # tasks that have not ended
     results: Results
@@ -59,6 +60,7 @@ class Job:
     block: Block
     method: str
     headers: list[tuple[str, str]]
+    signature: list[tuple[str, str]]
     certificate: bool = False
 
 
@@ -260,6 +262,7 @@ class Worker:
             nonce=str(found["nonce"]),
             deadline=begun + float(found["seconds"]),
             seconds=float(found["seconds"]),
+            signed=begun + float(found["seconds"]),
             timeout=min(float(work.get("timeout", 30.0)), 120.0),
             left=sum(len(host["tasks"]) for host in work["hosts"]),
             results=Results(f"hemeroteca-worker/{__version__}"),
@@ -289,7 +292,7 @@ class Worker:
                 headers.append(("If-Modified-Since", str(task["last_modified"])))
             looks = bool(task.get("certificate"))
             host.network = self._networks.get(name, "")
-            host.jobs.append(Job(url, block, str(task.get("method", "GET")), headers + signature, looks))
+            host.jobs.append(Job(url, block, str(task.get("method", "GET")), headers, signature, looks))
 
     def _speed(self) -> float:
         """URLs per second it could do: what runs at once, by the time a request takes."""
@@ -351,7 +354,7 @@ class Worker:
             url=job.url,
             agent=str(self._welcome.get("agent", f"HemerotecaFleet/{__version__}")),
             method=job.method if job.method in ("GET", "HEAD") else "GET",
-            headers=job.headers,
+            headers=job.headers + (job.signature if now < job.block.signed else []),
             timeout=min(job.block.timeout, job.block.deadline - MARGIN - now),
             max_bytes=int(self._welcome.get("max_bytes") or (8 << 20)),
             certificate=job.certificate,
@@ -522,11 +525,15 @@ class Worker:
             return
         try:
             agent = str(self._welcome.get("agent", f"HemerotecaFleet/{__version__}"))
-            load = Load(self._link, self._guard, self._any_port, agent, lambda: self._stop.is_set())
+            load = Load(self._link, self._guard, self._any_port, agent, self._declines_load)
             self._tell("takes part in a load test")
             self._tell(load.run(self._loaded) or "the load test stops here")
         finally:
             self._loading.release()
+
+    def _declines_load(self) -> bool:
+        """Its owner's bounds hold in a load test too, and while it runs."""
+        return self._stop.is_set() or bool(self._unwilling()) or self._meter.pause() > 0
 
     def _loaded(self, answer: Answer) -> None:
         with self._lock:
