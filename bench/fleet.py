@@ -118,7 +118,7 @@ def _ingest(device) -> Row:
     from hemeroteca import urls
     from hemeroteca.fetch import Guard
     from hemeroteca.fleet import dispatch, services
-    from hemeroteca.fleet.device.answers import Answer, Results
+    from hemeroteca.fleet.device.result_file import Answer, Results
     from hemeroteca.fleet.models import Block, UploadPart
     from hemeroteca.ingest.ingestion import ingest
     from hemeroteca.ingest.rules import Rules

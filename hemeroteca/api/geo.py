@@ -11,7 +11,7 @@ from pydantic import Field
 
 from hemeroteca.api import access
 from hemeroteca.api.shapes import Cursor, Limit, Listing, RequestBody, filled, read_cursor, write_cursor
-from hemeroteca.geo import concepts, orders, queries, records, services
+from hemeroteca.geo import concepts, queries, records, services, visit_orders
 from hemeroteca.geo.models import HealthCheck, Layer, Service
 
 Identity = Annotated[str, Path(max_length=40, description="Number or identifier of the service.")]
@@ -204,7 +204,7 @@ def health(request: HttpRequest, number: Identity) -> HealthOut:
 
 
 def add(request: HttpRequest, given: AddIn) -> AddOut:
-    return AddOut(crawl=orders.add(access.caller(request), given.url).pk)
+    return AddOut(crawl=visit_orders.add(access.caller(request), given.url).pk)
 
 
 def claim(request: HttpRequest, number: Identity) -> ServiceOut:

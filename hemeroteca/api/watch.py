@@ -17,7 +17,7 @@ from hemeroteca.api import watch_shapes as shapes
 from hemeroteca.api.shapes import Cursor, Limit, Listing, before, filled, listing
 from hemeroteca.errors import NotFound
 from hemeroteca.warc.timestamps import moment
-from hemeroteca.watch import change_feeds, metrics, queries, services, site_reports, subscription_files
+from hemeroteca.watch import change_feeds, queries, services, site_metrics, site_reports, subscription_files
 from hemeroteca.watch.fields import ChannelOrder, Order
 
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the subscription.")]
@@ -214,12 +214,12 @@ def metrics_of(
     fixed_hours: Annotated[float, Query(gt=0, le=87_600, description="Fixed frequency to compare with.")] = 24.0,
     format: Annotated[Literal["json", "csv"], Query(description="JSON or CSV.")] = "json",  # noqa: A002
 ) -> Any:
-    rows = metrics.measure(by, since_ms=_ms(since), until_ms=_ms(until), site=site, fixed_hours=fixed_hours)
+    rows = site_metrics.measure(by, since_ms=_ms(since), until_ms=_ms(until), site=site, fixed_hours=fixed_hours)
     if format == "csv":
-        response = HttpResponse(metrics.as_csv(rows), content_type="text/csv; charset=utf-8")
+        response = HttpResponse(site_metrics.as_csv(rows), content_type="text/csv; charset=utf-8")
         response.headers["Content-Disposition"] = f'attachment; filename="metrics-{by}.csv"'
         return response
-    return [shapes.MetricsOut(**{name: getattr(row, name) for name in metrics.COLUMNS}) for row in rows]
+    return [shapes.MetricsOut(**{name: getattr(row, name) for name in site_metrics.COLUMNS}) for row in rows]
 
 
 def report(
@@ -247,7 +247,7 @@ def series(
     collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
 ) -> list[shapes.WatchedDayOut]:
     now = services.now_ms()
-    rows = metrics.series(
+    rows = site_metrics.series(
         since_ms=now - days * 86_400_000, until_ms=now + 1, url=url, site=site, subscription=subscription,
         collection=collection,
     )  # fmt: skip

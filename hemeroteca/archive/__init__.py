@@ -1,7 +1,7 @@
 """The archive: the index of captures, their versions, and exchange with other tools. The bytes are the room `warc`'s.
 
 captures     captures on their way in: records appended, rows that wait for the commit
-dedup        which payloads the archive has already;  versions: which captures differ from the one before
+payloads     which payloads the archive has already;  versions: which captures differ from the one before
 importing    archives of other tools taken in;  revisits: what repeats, and its original
 incoming     files sent over the network in parts, then imported;  notes: tags and notes of pages
 export       captures handed out;  wacz: WACZ written and read, with zipnum;  drafts: files on their way

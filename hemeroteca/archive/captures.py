@@ -4,7 +4,7 @@ The order that makes a crash harmless: `keep` … → `sync` → `write` in the 
 """
 
 from hemeroteca.archive import queries, services
-from hemeroteca.archive.dedup import Payloads
+from hemeroteca.archive.payloads import Payloads
 from hemeroteca.archive.values import NewCapture
 from hemeroteca.ingest.ingested import Ingested
 from hemeroteca.warc import Capture, Original, Records, records

@@ -203,12 +203,12 @@ def add(
 
     readers = own_readers(data)
     common.setup(data)
-    from hemeroteca.geo import orders, queries
+    from hemeroteca.geo import queries, visit_orders
     from hemeroteca.geo.models import Service
 
-    crawl = orders.add(common.actor(), url)
+    crawl = visit_orders.add(common.actor(), url)
     run_crawl(crawl.pk, json, readers)
-    found = list(Service.objects.filter(seen_ms__gte=crawl.created_ms, crawl=crawl) | orders.known_at(url))
+    found = list(Service.objects.filter(seen_ms__gte=crawl.created_ms, crawl=crawl) | visit_orders.known_at(url))
     for service in found:
         if json:
             common.tell(_entry(service, queries.layers(service)))

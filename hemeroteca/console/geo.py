@@ -26,7 +26,7 @@ from hemeroteca.focus.thesaurus import Concept, Group, Thesaurus
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier import services as crawls
 from hemeroteca.frontier import thesauri
-from hemeroteca.geo import concepts, endpoints, harvest, health, orders, queries, records, services
+from hemeroteca.geo import concepts, endpoints, harvest, health, queries, records, services, visit_orders
 from hemeroteca.geo.description import TYPES
 from hemeroteca.geo.models import Harvest
 from hemeroteca.ingest.rules import CrawlOptions
@@ -183,7 +183,7 @@ def add(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         url = request.POST.get("url", "").strip()[:4096]
         try:
-            crawl = orders.add(Actor.of(request.user), url)
+            crawl = visit_orders.add(Actor.of(request.user), url)
         except Invalid as error:
             failure = str(error)
         else:

@@ -37,7 +37,7 @@ from hemeroteca.errors import Busy, Conflict, Denied, Invalid, NotFound, Refused
 from hemeroteca.fetch.client import GuardedClient
 from hemeroteca.warc.store import WarcReadError
 from hemeroteca.warc.timestamps import moment
-from hemeroteca.watch import change_feeds, metrics, next_visit, notices, queries, services, site_reports
+from hemeroteca.watch import change_feeds, next_visit, notices, queries, services, site_metrics, site_reports
 from hemeroteca.watch import subscription_files as files
 from hemeroteca.watch.fields import CHANNEL, SUBSCRIPTION, ChannelOrder, Field, Order
 from hemeroteca.watch.models import Change, Subscription, WatchedPage
@@ -312,11 +312,11 @@ def _figures(row: Subscription, days: int, everything: bool, summary: Mapping[st
 
 def _made_figures(row: Subscription, days: int, everything: bool, summary: Mapping[str, Any]) -> dict[str, Any]:
     now = services.now_ms()
-    series = metrics.series(since_ms=now - days * DAY_MS, until_ms=now + 1, subscription=row.pk)
-    past = metrics.series(since_ms=now - days * DAY_MS, until_ms=now + 1, learned_by=row.pk)
+    series = site_metrics.series(since_ms=now - days * DAY_MS, until_ms=now + 1, subscription=row.pk)
+    past = site_metrics.series(since_ms=now - days * DAY_MS, until_ms=now + 1, learned_by=row.pk)
     runs = site_reports.runs(row.pk)
     pages = queries.pages(ALL_PAGES if everything else PAGES, subscription=row.pk)
-    measured = metrics.measure("subscription", subscription=row.pk)
+    measured = site_metrics.measure("subscription", subscription=row.pk)
     context = {
         "row": row,
         "days": days,
@@ -375,11 +375,11 @@ def compared(request: HttpRequest, number: int) -> HttpResponse:
     """The schedule as it was beside a fixed frequency; the slider asks for it."""
     row = services.find(min(number, (1 << 63) - 1), Actor.of(request.user))
     hours = min(max(number_in(request.GET.get("hours", ""), 24), MIN_SLIDER), MAX_SLIDER)
-    found = metrics.measure("subscription", fixed_hours=float(hours), subscription=row.pk)
+    found = site_metrics.measure("subscription", fixed_hours=float(hours), subscription=row.pk)
     return render(request, "console/watch/compared.html", {"row": row, **_compared(found, float(hours))})
 
 
-def _compared(found: list[metrics.Metrics], hours: float) -> dict[str, Any]:
+def _compared(found: list[site_metrics.Metrics], hours: float) -> dict[str, Any]:
     if not found:
         return {"compared": None, "hours": hours}
     (own,) = found
@@ -440,7 +440,7 @@ def _run_chart(runs: site_reports.SiteReport) -> dict[str, Any]:
     return charts.spec(rows, "start", "versions", titles=(_("Run"), _("New versions")))
 
 
-def _admission(number: int, measured: list[metrics.Metrics]) -> dict[str, Any] | None:
+def _admission(number: int, measured: list[site_metrics.Metrics]) -> dict[str, Any] | None:
     rows = site_reports.admission(number, measured).rows
     if not rows:
         return None
@@ -659,7 +659,7 @@ def figures(request: HttpRequest) -> HttpResponse:
             "lost": f"{row.lost / (row.lost + row.changes):.0%}" if row.lost + row.changes else "",
             "fixed_lost": max(row.changes + row.lost - row.fixed_changes, 0.0),
         }
-        for row in metrics.measure(by, fixed_hours=float(hours))[:SITES]
+        for row in site_metrics.measure(by, fixed_hours=float(hours))[:SITES]
     ]
     context = {
         "rows": rows,
@@ -744,7 +744,7 @@ def categories(request: HttpRequest) -> HttpResponse:
             raise
         except Refused as error:
             failure = str(error)
-    measured = {row.name: row for row in metrics.measure("category")}
+    measured = {row.name: row for row in site_metrics.measure("category")}
     rows = [(row, measured.get(row.name)) for row in queries.categories()]
     free = max((row.code for row, _m in rows), default=299) + 1
     context = {"categories": rows, "failure": failure, "free": free}

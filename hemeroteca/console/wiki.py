@@ -19,7 +19,7 @@ from hemeroteca.console.section import Page, Section
 from hemeroteca.errors import Invalid, Refused
 from hemeroteca.jobs import queries as job_queries
 from hemeroteca.warc.timestamps import from_iso
-from hemeroteca.watch.metrics import spreadsheet_cell
+from hemeroteca.watch.site_metrics import spreadsheet_cell
 from hemeroteca.wiki import queries, services
 
 ARTICLES = 50

@@ -271,7 +271,7 @@ class Engine:
         if self._only is None and moment >= self._services_due:
             self._services_due = moment + SERVICES_SECONDS
             from hemeroteca.geo.health import order_checks  # only here: a crawl alone does not need it
-            from hemeroteca.geo.orders import order_harvests
+            from hemeroteca.geo.visit_orders import order_harvests
 
             order_checks(self.config)
             order_harvests(self.config)

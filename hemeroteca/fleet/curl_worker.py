@@ -12,8 +12,8 @@ from pathlib import Path
 
 from hemeroteca.fetch import Fetcher, FetchSettings, Guard, Request, Result
 from hemeroteca.fleet.device import startup
-from hemeroteca.fleet.device.answers import Answer
 from hemeroteca.fleet.device.fetching import Done, RequestOrder, fetch, refusal
+from hemeroteca.fleet.device.result_file import Answer
 
 
 class CurlFetching:

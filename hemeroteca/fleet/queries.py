@@ -285,7 +285,7 @@ def leases(actor: Actor, limit: int = 50) -> list[Block]:
 
 def as_csv(rows: list[dict[str, Any]], names: Sequence[str] = ()) -> str:
     """A name that somebody chose must not become a formula in a spreadsheet."""
-    from hemeroteca.watch.metrics import spreadsheet_cell
+    from hemeroteca.watch.site_metrics import spreadsheet_cell
 
     target = io.StringIO()
     if names or rows:

@@ -22,6 +22,6 @@ until its ending is committed, so a crash costs at most one more request per pag
     traps         pages that say nothing new and lead on for ever: their links are held back
     crawl_orders  orders that are kept, given again by hand or by the clock
     takedowns     addresses that nothing captures any more, with reason
-    store         batched SQL on the hot path, the same on SQLite and PostgreSQL
+    statements    batched SQL on the hot path, the same on SQLite and PostgreSQL
     services      orders from people: submit, stop, resume, settings of a site;  queries: reads for people
 """

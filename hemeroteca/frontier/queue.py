@@ -12,7 +12,7 @@ from collections.abc import Callable
 from django.db import connection
 
 from hemeroteca.focus.definition import PageFocus
-from hemeroteca.frontier import store
+from hemeroteca.frontier import statements
 from hemeroteca.frontier.focused import FocusedCrawl, open_focused
 from hemeroteca.frontier.hosts import HostOrder, HostQueue
 from hemeroteca.frontier.lease import Books, Lease
@@ -64,8 +64,8 @@ class Frontier:
         self._prioritisers[crawl] = prioritiser or BreadthFirst()
         if (focused := open_focused(crawl, self._prioritisers[crawl])) is not None:
             self._focused[crawl] = focused
-        self._seen[crawl] = SeenSet(store.seen_keys(crawl))
-        self.queued[crawl] = store.count_queued(crawl)
+        self._seen[crawl] = SeenSet(statements.seen_keys(crawl))
+        self.queued[crawl] = statements.count_queued(crawl)
         if tell:
             self._books.told.add(crawl)
         self._cursor[crawl] = 0
@@ -86,7 +86,7 @@ class Frontier:
     def reload_crawl(self, crawl: int) -> None:
         """Its queue was changed on disk, by a person. Right after `write`."""
         self._let_go(crawl)
-        self.queued[crawl] = store.count_queued(crawl)
+        self.queued[crawl] = statements.count_queued(crawl)
         self._cursor[crawl] = 0
         self._load_hosts()
 
@@ -142,7 +142,7 @@ class Frontier:
 
     def send(self, host_name: str, errand: Visit) -> None:
         """Make an errand of the engine (robots.txt), which has no row, the next visit of a host."""
-        (errand.host,) = store.host_ids([host_name]).values()
+        (errand.host,) = statements.host_ids([host_name]).values()
         host = self._hosts.get(errand.host) or self._load(Host.objects.get(pk=errand.host))
         errand.score = float("inf")
         host.ready.appendleft(errand)
@@ -238,7 +238,7 @@ class Frontier:
 
     def rest(self, host_name: str, until: float) -> None:
         """Leave a host alone until then, whatever the frontier knows of it: somebody else may be asking it."""
-        for number in store.host_ids([host_name]).values():
+        for number in statements.host_ids([host_name]).values():
             self._resting[number] = max(until, self._resting.get(number, 0.0))
             if number in self._hosts:
                 self._hosts[number].at = max(self._hosts[number].at, until)
@@ -309,7 +309,7 @@ class Frontier:
     def _write_endings(self) -> None:
         books = self._books
         ended, books.unwritten = books.unwritten, []
-        store.write_endings(ended)
+        statements.write_endings(ended)
         stale: dict[HostQueue, set[int]] = {}
         for one in ended:
             host, visit = one.host, one.visit
@@ -327,7 +327,7 @@ class Frontier:
         books = self._books
         for host in [host for host in self._hosts.values() if host.given_up]:
             for crawl in host.crawls:
-                count, told = store.give_up_host(
+                count, told = statements.give_up_host(
                     crawl, host.id, host.given_up, books.pages, crawl in books.told, host.given_up_origin
                 )
                 self.queued[crawl] -= count
@@ -354,13 +354,13 @@ class Frontier:
                 continue
             taken[number] += 1
             wishes.append(self._wish(c))
-        old = store.known_keys([c.key for c in beyond])
+        old = statements.known_keys([c.key for c in beyond])
         for c in beyond:
             if c.key in old:
                 wishes.append(self._wish(c))
             else:
                 self.refused[c.crawl, "host-page-cap"] += 1
-        queued, new = store.add(wishes, now_ms)
+        queued, new = statements.add(wishes, now_ms)
         for crawl, count in queued.items():
             if crawl in self.queued:
                 self.queued[crawl] += count
@@ -396,12 +396,12 @@ class Frontier:
                 host.ready = deque(v for v in host.ready if v.lease is not None or not v.page)
                 self._order.rerank(host, score if len(host.crawls) == 1 else float("inf"))
 
-    def _wish(self, candidate: Candidate) -> store.Wish:
+    def _wish(self, candidate: Candidate) -> statements.Wish:
         if (focused := self._focused.get(candidate.crawl)) is not None:
             score = focused.meet(candidate)
         else:
             score = self._prioritisers[candidate.crawl].score(candidate)
-        return store.Wish(candidate, self._names[candidate.host][0], score)
+        return statements.Wish(candidate, self._names[candidate.host][0], score)
 
     def _write_hosts(self) -> None:
         touched = self._books.touched
@@ -422,7 +422,7 @@ class Frontier:
         unknown = names - self._names.keys()
         if not unknown:
             return
-        ids = store.host_ids(unknown)
+        ids = statements.host_ids(unknown)
         pages = dict(Host.objects.filter(pk__in=list(ids.values())).values_list("pk", "pages")) if ids else {}
         for name, host_id in ids.items():
             self._names[name] = [host_id, pages[host_id]]
@@ -435,7 +435,7 @@ class Frontier:
             self._passed_over.clear()
         for crawl, after in list(self._cursor.items()):
             while True:
-                row = store.next_host(crawl, after)
+                row = statements.next_host(crawl, after)
                 if row is None:
                     del self._cursor[crawl]
                     break
@@ -467,7 +467,7 @@ class Frontier:
     def _turn_back(self, now: float) -> None:
         """The clock was set back: nothing waits for a time that comes once more."""
         lost = self._now - now
-        store.turn_back(int(lost * 1000), int(now * 1000))
+        statements.turn_back(int(lost * 1000), int(now * 1000))
         self._books.turn_back(lost)
         self._expire_at = now
         self._order.clear()
@@ -523,7 +523,7 @@ class Frontier:
         pages: set[int] = set()
         found: list[Visit] = []
         for crawl in sorted(host.crawls):
-            for visit in store.queued(crawl, host.id, now_ms, wanted + host.out):
+            for visit in statements.queued(crawl, host.id, now_ms, wanted + host.out):
                 if visit.page not in out and visit.page not in pages:
                     pages.add(visit.page)
                     found.append(visit)
@@ -534,7 +534,7 @@ class Frontier:
             return True
         if host.out:
             return False  # `_write_endings` adds it to the order again
-        due = {crawl: store.next_due(crawl, host.id) for crawl in host.crawls}
+        due = {crawl: statements.next_due(crawl, host.id) for crawl in host.crawls}
         host.crawls = {crawl for crawl, at in due.items() if at is not None}
         if host.crawls:
             host.best = float("inf")  # until it is looked at again

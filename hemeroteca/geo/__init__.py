@@ -13,7 +13,7 @@ xmltree      XML as servers really send it, made into a tree;  directories: HTML
 
 The catalogue, with tables:
 
-sink         what takes finds in the engine, and decides what is asked next;  orders: addresses that people name
+sink         what takes finds in the engine, and decides what is asked next;  visit_orders: addresses that people name
 services     the only writer of the tables;  queries: search, statistics;  models: the tables
 concepts     keywords as concepts of thesauri
 catalogue_filters  what catalogue clients ask for (Filter Encoding, CQL) as conditions

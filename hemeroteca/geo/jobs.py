@@ -10,7 +10,7 @@ from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Invalid, Unavailable
 from hemeroteca.fetch.client import GuardedClient
 from hemeroteca.geo import harvest as catalogues
-from hemeroteca.geo import health, orders, services
+from hemeroteca.geo import health, services, visit_orders
 from hemeroteca.geo.models import Service
 from hemeroteca.jobs import ActiveJob, kind
 
@@ -79,7 +79,7 @@ def harvest(job: ActiveJob, order: HarvestOrder) -> Harvested:
         services.fail_harvest(source, msgspec.to_builtins(done))
     done.addresses = len(addresses)
     if addresses:
-        done.crawl = orders.visit(SYSTEM, addresses).pk
+        done.crawl = visit_orders.visit(SYSTEM, addresses).pk
         job.log(f"{len(addresses)} addresses are visited by crawl {done.crawl}")
     return done
 

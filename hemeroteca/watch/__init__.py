@@ -29,7 +29,7 @@ Besides:
     observations                lessons from the archive; the planner learned anew; its file; calibration
     requisite_checks            styles and pictures of watched pages, looked at again
     site_reports                rounds, admission, storage, weekdays, exceptional days …
-    metrics                     what watching brought and what it cost
+    site_metrics                what watching brought and what it cost
     chores                      the process that does all this which is not the engine's work
 
 It must never write pages or captures: visits go through the frontier, bytes through ingest.

@@ -26,7 +26,7 @@ from django.db.models.functions import Coalesce
 from hemeroteca.errors import NotFound
 from hemeroteca.predict.policies import day_chances
 from hemeroteca.warc.timestamps import moment
-from hemeroteca.watch import metrics, observations, services
+from hemeroteca.watch import observations, services, site_metrics
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS, PLANNER_ORIGIN, planner_hour
 from hemeroteca.watch.models import Burst, Observation, SiteRun, Subscription, WatchedPage
 from hemeroteca.watch.policy_pages import calendar_of
@@ -53,7 +53,7 @@ class SiteReport(msgspec.Struct):
         out = io.StringIO()
         writer = csv.writer(out)
         writer.writerow(self.columns)
-        writer.writerows([metrics.spreadsheet_cell(value) for value in row] for row in self.rows)
+        writer.writerows([site_metrics.spreadsheet_cell(value) for value in row] for row in self.rows)
         return out.getvalue()
 
     def as_chart(self) -> dict[str, Any]:
@@ -150,12 +150,12 @@ def _files(subscription: int | None, found: Sequence[SiteRun]) -> list[list[str]
     return [sorted(each) for each in names]
 
 
-def admission(subscription: int | None, found: Sequence[metrics.Metrics] | None = None) -> SiteReport:
-    """`found`: what `metrics.measure` has told of each subscription already."""
+def admission(subscription: int | None, found: Sequence[site_metrics.Metrics] | None = None) -> SiteReport:
+    """`found`: what `site_metrics.measure` has told of each subscription already."""
     rows = []
     wanted = Subscription.objects.order_by("pk")
     if found is None:
-        found = metrics.measure("subscription", subscription=subscription)
+        found = site_metrics.measure("subscription", subscription=subscription)
     measured = {row.name: row for row in found}
     for sub in wanted.filter(pk=subscription) if subscription is not None else wanted:
         own = measured.get(str(sub.pk))
@@ -295,7 +295,7 @@ def frequencies(subscription: int | None) -> SiteReport:
     chances = list(pages.filter(daily_chance__isnull=False).values_list("daily_chance", flat=True))
     table: list[Sequence[Any]] = []
     for hours in FREQUENCIES:
-        for row in metrics.measure(by, fixed_hours=hours, subscription=subscription):
+        for row in site_metrics.measure(by, fixed_hours=hours, subscription=subscription):
             if not table:
                 table.append(["as it is", row.visits, row.changes, row.lost, row.unnecessary, row.stored])
             vain = row.fixed_visits - row.fixed_changes

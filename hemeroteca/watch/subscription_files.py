@@ -17,9 +17,9 @@ from hemeroteca.accounts import Actor
 from hemeroteca.accounts.models import User
 from hemeroteca.errors import Denied, Invalid, Refused
 from hemeroteca.watch.fields import SUBSCRIPTION, Order
-from hemeroteca.watch.metrics import spreadsheet_cell
 from hemeroteca.watch.models import Subscription
 from hemeroteca.watch.services import order_of, subscribe
+from hemeroteca.watch.site_metrics import spreadsheet_cell
 
 MAX_FILE_BYTES = 16 << 20
 MAX_ROWS = 100_000

@@ -3,7 +3,7 @@
     models, services, queries   tables, what can be done, what can be asked
     address                     which wiki is meant: article URL, API URL or language; which farm it belongs to
     budget                      one budget of requests per farm, shared by all workers through the database
-    client                      the API of a wiki, on the fetch room
+    mediawiki                   the API of a wiki, on the fetch room
     answers                     what MediaWiki answers, in any of its versions, as revisions, pages and events
     scraping                    where the API is closed: Special:Export, then the pages of histories; obeys robots.txt
     dumps                       XML dumps, and Wikimedia's history dumps in TSV
@@ -19,5 +19,5 @@
     history_export              XML, Parquet, CSV
     jobs                        all of this as long work
 
-It must never fetch but through `client`, which knows the budget, nor write a file of the lake but through `commits`.
+It must never fetch but through `mediawiki`, which knows the budget, nor write a file of the lake but through `commits`.
 """

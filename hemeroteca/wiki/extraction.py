@@ -18,8 +18,8 @@ from hemeroteca.warc import timestamps
 from hemeroteca.wiki import answers, commits, schedule, scraping
 from hemeroteca.wiki.answers import Page
 from hemeroteca.wiki.budget import now_ms
-from hemeroteca.wiki.client import ApiClosed, ApiError, WikiClient
 from hemeroteca.wiki.commits import Buffer, Change, Overtaken
+from hemeroteca.wiki.mediawiki import ApiClosed, ApiError, WikiClient
 from hemeroteca.wiki.models import Article, Wiki
 
 PROPERTIES = "ids|flags|timestamp|user|userid|size|sha1|slotsha1|contentmodel|comment|parsedcomment|tags"

@@ -325,7 +325,7 @@ def as_csv(found: Mapping[str, Any]) -> str:
     import csv
     import io
 
-    from hemeroteca.watch.metrics import spreadsheet_cell
+    from hemeroteca.watch.site_metrics import spreadsheet_cell
 
     rows = next(iter(found.values())) if len(found) == 1 else None
     if not isinstance(rows, list):

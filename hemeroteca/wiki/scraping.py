@@ -21,7 +21,7 @@ from hemeroteca.wiki.budget import now_ms
 from hemeroteca.wiki.models import Wiki
 
 if TYPE_CHECKING:
-    from hemeroteca.wiki.client import WikiClient
+    from hemeroteca.wiki.mediawiki import WikiClient
 
 EXPORT, HISTORY = "export", "history"
 AT_ONCE = 500

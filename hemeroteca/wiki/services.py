@@ -17,7 +17,7 @@ from hemeroteca.jobs import services as jobs
 from hemeroteca.jobs.models import Job
 from hemeroteca.wiki import address, answers
 from hemeroteca.wiki.budget import Budget, now_ms
-from hemeroteca.wiki.client import ApiClosed, ApiError, WikiClient
+from hemeroteca.wiki.mediawiki import ApiClosed, ApiError, WikiClient
 from hemeroteca.wiki.models import Article, Wiki
 from hemeroteca.wiki.schedule import NEVER
 

@@ -17,8 +17,8 @@ from hemeroteca.errors import Unavailable
 from hemeroteca.warc import timestamps
 from hemeroteca.wiki import answers, schedule, services
 from hemeroteca.wiki.budget import now_ms
-from hemeroteca.wiki.client import WikiClient
 from hemeroteca.wiki.extraction import TITLES_AT_ONCE, Extraction, Options
+from hemeroteca.wiki.mediawiki import WikiClient
 from hemeroteca.wiki.models import Article, Wiki
 
 FIRST_LOOK_MS = 3_600_000  # of a wiki that was never followed

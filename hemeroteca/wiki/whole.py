@@ -17,7 +17,6 @@ from hemeroteca.warc import timestamps
 from hemeroteca.wiki import answers, schedule
 from hemeroteca.wiki.answers import Page
 from hemeroteca.wiki.budget import now_ms
-from hemeroteca.wiki.client import ApiError
 from hemeroteca.wiki.commits import Change, Overtaken
 from hemeroteca.wiki.extraction import (
     AT_ONCE,
@@ -30,6 +29,7 @@ from hemeroteca.wiki.extraction import (
     Known,
     stored_texts,
 )
+from hemeroteca.wiki.mediawiki import ApiError
 from hemeroteca.wiki.models import Article
 
 MAX_SEEN = 200_000  # texts; more are forgotten, and compaction keeps each once

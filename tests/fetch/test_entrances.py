@@ -50,7 +50,7 @@ from hemeroteca.watch import notices, observations, signals
 from hemeroteca.watch import services as watched
 from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Channel, SignalSource
-from hemeroteca.wiki.client import WikiClient
+from hemeroteca.wiki.mediawiki import WikiClient
 from tests.fetch.conftest import keep, ok
 from tests.fetch.test_guard import REFUSED
 from tests.waiting import PATIENCE
@@ -295,7 +295,7 @@ ROOMS = {
     "watch/notices.py": [by_webhook_of_a_channel, by_apprise_channel, by_mail],
     "watch/observations.py": [by_learned_cdx],
     "watch/signals.py": [by_key_of_indexnow, by_hub],
-    "wiki/client.py": [by_wiki, by_event_stream],
+    "wiki/mediawiki.py": [by_wiki, by_event_stream],
 }
 ELSEWHERE = {
     "cli/watch/channel.py": "hands its client to watch/notices.py",

@@ -11,7 +11,7 @@ from hemeroteca.accounts import SYSTEM, Role
 from hemeroteca.accounts import services as accounts
 from hemeroteca.fetch import Guard
 from hemeroteca.fleet import coordinator, dispatch, protocol, queries, services
-from hemeroteca.fleet.device.answers import Answer, Results
+from hemeroteca.fleet.device.result_file import Answer, Results
 from hemeroteca.fleet.models import Block, ClosedHost, Device, UploadPart
 from hemeroteca.warc import scan
 

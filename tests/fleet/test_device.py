@@ -20,10 +20,10 @@ import pytest
 from hemeroteca.fetch import Guard
 from hemeroteca.fleet import zipapp
 from hemeroteca.fleet.device import consent, fetching, signs
-from hemeroteca.fleet.device.answers import Answer
 from hemeroteca.fleet.device.caps import Caps, Meter
 from hemeroteca.fleet.device.fetching import RequestOrder
 from hemeroteca.fleet.device.link import Refused
+from hemeroteca.fleet.device.result_file import Answer
 from hemeroteca.fleet.device.stages import MAX_HELD, Worker
 from hemeroteca.fleet.device.status_page import Page
 from tests.waiting import PATIENCE, wait_for

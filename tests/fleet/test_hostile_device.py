@@ -4,7 +4,7 @@ import pytest
 from django.test import Client as Browser
 
 from hemeroteca.fleet import coordinator
-from hemeroteca.fleet.device.answers import Answer
+from hemeroteca.fleet.device.result_file import Answer
 from hemeroteca.fleet.models import Block, Device, UploadPart
 from tests.fleet.test_coordinator import URLS, Volunteer, answer, brought, offer, warc
 

@@ -16,8 +16,8 @@ from hemeroteca.errors import Busy, Conflict, Invalid
 from hemeroteca.fetch import Guard
 from hemeroteca.fleet import coordinator, loads, protocol, services
 from hemeroteca.fleet.device import load
-from hemeroteca.fleet.device.answers import Answer
 from hemeroteca.fleet.device.load import PATH, Load
+from hemeroteca.fleet.device.result_file import Answer
 from hemeroteca.fleet.models import Device, LoadSecond, LoadTest
 from hemeroteca.jobs.models import Job
 from tests.fleet.test_liars import Served

@@ -249,7 +249,7 @@ def test_a_second_harvest_tells_what_is_new_changed_and_vanished(http_files, tmp
 def test_serve_harvests_a_catalogue_again_and_keeps_the_report(settings, tmp_path, http_files):
     """Once when it is due; one that cannot be had is tried again as rarely as the others, and nothing vanishes."""
     from hemeroteca.geo.models import Harvest, HarvestRecord
-    from hemeroteca.geo.orders import order_harvests
+    from hemeroteca.geo.visit_orders import order_harvests
     from hemeroteca.instance import Instance
     from hemeroteca.jobs import services as jobs
     from hemeroteca.jobs.models import Job

@@ -17,11 +17,11 @@ from hemeroteca.ingest.difference import Difference
 from hemeroteca.urls.candidate import UrlRole
 from hemeroteca.warc.keys import index_key
 from hemeroteca.watch import (
-    metrics,
     notices,
     observations,
     queries,
     services,
+    site_metrics,
     site_reports,
     subscription_files,
 )
@@ -447,7 +447,7 @@ def test_figures_are_kept_apart_by_group():
         sub = subscribe(f"https://{name}.test/")
         keys.append(seen(sub, f"https://{name}.test/a", [(d, d in days) for d in range(11)]))
     describe(*keys, day=11)
-    found = {row.name: (row.visits, row.changes, row.unnecessary) for row in metrics.measure("group")}
+    found = {row.name: (row.visits, row.changes, row.unnecessary) for row in site_metrics.measure("group")}
     assert found == {"high": (11, 9, 1), "low": (11, 0, 10)}
 
 
@@ -487,7 +487,7 @@ def test_categories_are_a_coded_list_that_filters_and_measures():
     for name, category in (("press", ""), ("culture", "Museums")):
         sub = subscribe(f"https://{name}.test/", collection="Press", category=category)
         seen(sub, f"https://{name}.test/a", [(d, d == 1) for d in range(3)])
-    assert {row.name: row.visits for row in metrics.measure("category")} == {"news": 3, "museums": 3}
+    assert {row.name: row.visits for row in site_metrics.measure("category")} == {"news": 3, "museums": 3}
     assert [row.url for row in queries.subscriptions(category="news")] == ["https://press.test/"]
     assert [row.url for row in queries.subscriptions(category="320")] == ["https://culture.test/"]
     codes = {row.code: (row.name, row.subscriptions) for row in queries.categories()}
@@ -593,10 +593,10 @@ def test_a_new_subscription_begins_with_the_dates_of_another_archive(tmp_path):
     assert (sub.group, sub.daily_chance) == ("low", pytest.approx(0.0238, abs=0.0005))
     assert observations.learn_from_cdx(sub, observations.read_cdx(str(file))) == 0
     until = DAY0 + DAY_MS
-    days = metrics.series(since_ms=0, until_ms=until, url="https://news.test/a")
+    days = site_metrics.series(since_ms=0, until_ms=until, url="https://news.test/a")
     assert [(day["visits"], day["changes"]) for day in days] == [(1, 0), (1, 1), (1, 0)]
-    assert metrics.series(since_ms=0, until_ms=until, subscription=sub.pk) == [], "none was a visit of ours"
-    assert metrics.series(since_ms=0, until_ms=until, learned_by=sub.pk) == days
+    assert site_metrics.series(since_ms=0, until_ms=until, subscription=sub.pk) == [], "none was a visit of ours"
+    assert site_metrics.series(since_ms=0, until_ms=until, learned_by=sub.pk) == days
     with pytest.raises(Invalid, match="cannot be read"):
         list(observations.read_cdx(str(tmp_path / "nothing.cdx")))
 

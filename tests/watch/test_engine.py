@@ -14,7 +14,7 @@ from hemeroteca.engine.loop import Engine
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl, Page, Visit
 from hemeroteca.frontier.visit import State
-from hemeroteca.watch import metrics, observations, services
+from hemeroteca.watch import observations, services, site_metrics
 from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Change, Observation, SignalSource, WatchedPage
 from simweb import SimWeb
@@ -40,7 +40,7 @@ def test_auto_sees_about_as_much_as_a_fixed_frequency_with_fewer_visits(monkeypa
             watch(web, mode=mode)
             days = Days(web, days=24, step_hours=6)
             days.run(monkeypatch)
-            (row,) = metrics.measure("all", until_ms=int(days.now * 1000) + 1)
+            (row,) = site_metrics.measure("all", until_ms=int(days.now * 1000) + 1)
             seen[mode] = row
     fixed, auto = seen["fixed 24"], seen["auto"]
     assert fixed.pages >= 15

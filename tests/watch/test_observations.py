@@ -11,7 +11,7 @@ from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.frontier.models import Host, Page
 from hemeroteca.predict.estimators import maximum_likelihood
 from hemeroteca.warc.keys import index_key
-from hemeroteca.watch import metrics, observations, services
+from hemeroteca.watch import observations, services, site_metrics
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS, planner_hour
 from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Observation, Subscription, WatchedPage
@@ -173,7 +173,7 @@ def test_metrics_count_and_estimate_as_they_say():
     observe("https://news.test/a", subscription, visits)
     observe("https://other.test/b", subscription, [(0, False), (120, False)], group="low")
     end = int(START * 1000) + 600 * HOUR_MS + 1
-    rows = {row.name: row for row in metrics.measure("site", until_ms=end)}
+    rows = {row.name: row for row in site_metrics.measure("site", until_ms=end)}
     row = rows["news.test"]
     assert (row.pages, row.visits, row.changes, row.unnecessary, row.conditional) == (1, 21, 10, 10, 11)
     assert (row.generated, row.stored) == (10_000, 5100)
@@ -187,10 +187,10 @@ def test_metrics_count_and_estimate_as_they_say():
     assert 0 < row.delay_hours < 48
     quiet = rows["other.test"]
     assert (quiet.changes, quiet.lost, quiet.freshness, quiet.delay_hours) == (0, 0.0, 1.0, None)
-    assert metrics.measure("collection", until_ms=end)[0].name == "press"
-    assert {row.name for row in metrics.measure("group", until_ms=end)} == {"low", "unknown"}
-    assert metrics.measure("all", until_ms=end)[0].visits == 23
-    assert metrics.measure("site", since_ms=end) == []
+    assert site_metrics.measure("collection", until_ms=end)[0].name == "press"
+    assert {row.name for row in site_metrics.measure("group", until_ms=end)} == {"low", "unknown"}
+    assert site_metrics.measure("all", until_ms=end)[0].visits == 23
+    assert site_metrics.measure("site", since_ms=end) == []
 
 
 def test_rates_agree_with_the_estimator_of_predict():
@@ -198,7 +198,7 @@ def test_rates_agree_with_the_estimator_of_predict():
     page_numbers = np.sort(generator.integers(0, 20, 400))
     gaps = generator.uniform(1, 100, 400)
     hits = generator.random(400) < 0.4
-    found = metrics.rates(page_numbers, gaps, hits, 20)
+    found = site_metrics.rates(page_numbers, gaps, hits, 20)
     for number in range(20):
         mine = page_numbers == number
         expected = maximum_likelihood(list(zip(gaps[mine], hits[mine], strict=True)))
@@ -206,7 +206,7 @@ def test_rates_agree_with_the_estimator_of_predict():
 
 
 def test_metrics_as_csv_cannot_become_a_formula():
-    rows = [metrics.Metrics(name="=1+1", visits=3)]
-    text = metrics.as_csv(rows)
+    rows = [site_metrics.Metrics(name="=1+1", visits=3)]
+    text = site_metrics.as_csv(rows)
     assert text.splitlines()[0].startswith("name,pages,days,visits")
     assert text.splitlines()[1].startswith("'=1+1,")

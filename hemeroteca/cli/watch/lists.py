@@ -227,7 +227,7 @@ def metrics(
     with watching(data, must_exist=True) as services:
         import msgspec
 
-        from hemeroteca.watch import metrics as measuring
+        from hemeroteca.watch import site_metrics as measuring
 
         since = services.now_ms() - int(days * 86_400_000) if days else 0
         rows = measuring.measure(by.value, since_ms=since, fixed_hours=fixed_hours, site=site)

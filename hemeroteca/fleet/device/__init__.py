@@ -5,7 +5,7 @@ guard: it is packed into one file (`fleet.zipapp`). It executes nothing it recei
     stages     the worker: three stages that never wait for each other: ask, fetch, return
     link       what is said to the coordinator
     fetching   requests with the standard library, behind the guard
-    answers    what sites answered, as a compressed WARC
+    result_file what sites answered, as a compressed WARC
     caps       how much of the machine is lent;  signs: battery, busy machine, network that lies, sites that refuse
     consent    what the owner agreed to, in typed words
     load       a part in a load test

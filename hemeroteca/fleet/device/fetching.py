@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hemeroteca.fetch.guard import Guard
-from hemeroteca.fleet.device.answers import Answer
+from hemeroteca.fleet.device.result_file import Answer
 
 PORTS = {"http": 80, "https": 443}
 MAX_HEAD = 64 << 10

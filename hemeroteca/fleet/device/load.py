@@ -18,9 +18,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hemeroteca.fetch.guard import Guard
-from hemeroteca.fleet.device.answers import Answer
 from hemeroteca.fleet.device.fetching import RequestOrder, fetch
 from hemeroteca.fleet.device.link import Link, LinkError, Refused
+from hemeroteca.fleet.device.result_file import Answer
 
 PATH = "/.well-known/hemeroteca-load-test.txt"
 PROOF = re.compile(r"hemeroteca-load-[0-9a-f]{32}")

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from hemeroteca.fleet.device.answers import Answer
 from hemeroteca.fleet.device.caps import Caps
+from hemeroteca.fleet.device.result_file import Answer
 
 LOOK_SECONDS = 15.0  # between looks at the machine
 REST_SECONDS = 3600.0

@@ -22,11 +22,11 @@ from urllib.parse import urlsplit
 from hemeroteca import __version__
 from hemeroteca.fetch.guard import Guard
 from hemeroteca.fleet.device import consent, signs
-from hemeroteca.fleet.device.answers import Answer, Results
 from hemeroteca.fleet.device.caps import Caps, Meter
 from hemeroteca.fleet.device.fetching import RequestOrder
 from hemeroteca.fleet.device.link import Link, LinkError, Refused
 from hemeroteca.fleet.device.load import Load
+from hemeroteca.fleet.device.result_file import Answer, Results
 
 AHEAD_SECONDS = 3.0  # of work it wants in hand …
 SPARE = 1.1  # … and a little more: requests differ in length, and hosts in hand are closed to everybody else
