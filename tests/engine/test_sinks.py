@@ -11,10 +11,12 @@ from hemeroteca.ingest.rules import Rules
 from hemeroteca.instance import Instance
 from hemeroteca.search.graph import LinkGraph
 from hemeroteca.search.index import open_index
+from hemeroteca.search.index.versions import open_past, open_versions
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 URL = "http://a.example/x"
+START = 1_700_000_000_000
 PAGE = b"<title>Un faro</title><main><p>El faro de la costa alumbra a los barcos.</p><a href=/b>la torre</a></main>"
 
 
@@ -50,7 +52,7 @@ def ledger(tmp_path, monkeypatch):
 
 def arrival(body: bytes = PAGE, status: int = 200, versions: int = 0) -> Arrival:
     head = b"HTTP/1.1 %d X\r\nContent-Type: text/html\r\n\r\n" % status
-    capture = warc.Capture(url=URL, captured_ms=1_700_000_000_000, status=status, response_head=head, body=body)
+    capture = warc.Capture(url=URL, captured_ms=START + versions, status=status, response_head=head, body=body)
     rules = Rules(key=urls.key(URL), host="a.example")
     return Arrival(capture, rules, ingest(capture, rules), versions=versions)
 
@@ -77,3 +79,15 @@ def test_a_page_that_is_gone_leaves_search_and_links(ledger, tmp_path):
     assert open_index(None, tmp_path / "index").get(urls.key(URL)) is None
     pages, targets = LinkGraph(tmp_path / "index" / "links").edges()
     assert all(page == target for page, target in zip(pages.tolist(), targets.tolist(), strict=True))
+
+
+def test_many_versions_of_a_page_need_no_commit_each(ledger, tmp_path):
+    ledger.take([arrival(b"<p>El faro cuesta %d monedas." % n, versions=n) for n in range(20)])
+    ledger.commit()
+    assert ledger.search.commits == 1
+    ledger.close()
+    times = [(START + n, START + n + 1) for n in range(19)]
+    page, index = urls.key(URL), tmp_path / "index"
+    assert [(v.captured_ms, v.until_ms) for v in open_versions(index).versions(page)] == times
+    assert [(v.captured_ms, v.until_ms) for v in open_past(None, index).versions(page)] == [*times, (START + 19, 0)]
+    assert "cuesta 19 monedas" in open_index(None, index).get(page).text

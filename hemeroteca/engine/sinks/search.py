@@ -33,14 +33,15 @@ class SearchSink:
         self._versions = None
         if config.index_versions:
             self._versions = VersionWriter(
-                open_versions(instance.index_dir), config.index_heap_bytes, last=self._reader.get
+                open_versions(instance.index_dir), config.index_heap_bytes, last=self._last_version
             )
         self.membership = Membership.load()
         self.indexed = 0  # documents and deletions so far
         self.commits = 0
         self._waiting = 0  # documents that wait for a commit
         self._uncommitted: set[int] = set()  # keys whose documents only the writer knows
-        self._held_back: list[Arrival] = []  # more of these pages: what they said before must be findable first
+        self._replaced: dict[int, SearchDocument | None] = {}  # those of them that replaced another; None: deleted
+        self._held_back: list[Arrival] = []  # pages that were new a moment ago: first they must be findable
         self._due = time.monotonic() + config.index_commit_seconds
 
     # what it takes
@@ -58,7 +59,7 @@ class SearchSink:
         if document is None and not (arrival.gone and known):
             return
         versions = self._versions if known else None  # of a new page there is nothing but what it says now
-        if versions is not None and key in self._uncommitted:
+        if versions is not None and key in self._uncommitted and key not in self._replaced:
             self._held_back.append(arrival)
             return
         if document is not None:
@@ -76,8 +77,13 @@ class SearchSink:
                 self._index.delete(key)
         if arrival.newest:
             self._uncommitted.add(key)
+            if versions is not None:
+                self._replaced[key] = document
         self._waiting += 1
         self.indexed += 1
+
+    def _last_version(self, key: int) -> SearchDocument | None:
+        return self._replaced[key] if key in self._replaced else self._reader.get(key)
 
     @property
     def keeps_versions(self) -> bool:
@@ -132,10 +138,10 @@ class SearchSink:
         moment = time.monotonic()
         if self._waiting and (now or moment >= self._due):
             self._commit()
-            while self._held_back:
-                held, self._held_back = self._held_back, []
-                for arrival in held:
-                    self._index_it(arrival)
+            held, self._held_back = self._held_back, []
+            for arrival in held:
+                self._index_it(arrival)
+            if held:
                 self._commit()
             write_watermark(self._instance, queries.last_id(), versions_too=self._versions is not None)
         if moment >= self._due:
@@ -148,6 +154,7 @@ class SearchSink:
         self.commits += 1
         self._waiting = 0
         self._uncommitted.clear()
+        self._replaced.clear()
 
     def close(self) -> None:
         self._index.close()

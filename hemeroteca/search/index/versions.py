@@ -77,7 +77,7 @@ def rebuild_versions(index_dir: Path, versions: Iterable[SearchDocument], heap_b
 class VersionWriter:
     """Puts versions in any order and keeps their times consistent. One at a time, like any writer.
 
-    `last`: the document of a page in the index of last versions; it must be committed there.
+    `last`: what the index of last versions has, or is about to have, of a page.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class VersionWriter:
         earlier = max((ms for ms in known if ms < document.captured_ms), default=None)
         later = min((ms for ms in known if ms > document.captured_ms), default=0)
         if earlier is not None and not 0 < known[earlier].until_ms <= document.captured_ms:
-            self._end(known[earlier], page, document.captured_ms)
+            self._end(known[earlier], document.captured_ms)
         version = _version(document, page, later)
         if newest:
             self._writer.delete(version.key)
@@ -115,17 +115,17 @@ class VersionWriter:
         known = self._known(page)
         last = max((ms for ms in known if ms <= at_ms), default=None)
         if last is not None and not 0 < known[last].until_ms <= at_ms:
-            self._end(known[last], page, at_ms)
+            self._end(known[last], at_ms)
 
-    def _end(self, version: SearchDocument, page: int, at_ms: int) -> None:
-        version.key, version.page, version.until_ms = _version_key(page, version.captured_ms), page, at_ms
+    def _end(self, version: SearchDocument, at_ms: int) -> None:
+        version.until_ms = at_ms
         self._writer.put(version)
 
     def _known(self, page: int) -> dict[int, SearchDocument]:
         known = self._pending.get(page)
         if known is None:
             last = self._last(page)
-            known = {last.captured_ms: last} if last is not None else {}
+            known = {last.captured_ms: _version(last, page, last.until_ms)} if last is not None else {}
             known |= {version.captured_ms: version for version in self._index.versions(page)}
             self._pending[page] = known
         return known
@@ -148,9 +148,5 @@ class VersionWriter:
 
 
 def _version(document: SearchDocument, page: int, until_ms: int) -> SearchDocument:
-    key = _version_key(page, document.captured_ms)
+    key = document_key(f"{page}@{document.captured_ms}")
     return msgspec.structs.replace(document, key=key, page=page, until_ms=until_ms)
-
-
-def _version_key(page: int, captured_ms: int) -> int:
-    return document_key(f"{page}@{captured_ms}")
