@@ -11,6 +11,7 @@ from django.utils.translation.template import templatize
 
 import hemeroteca
 from hemeroteca import config
+from hemeroteca.watch.fields import CATEGORIES
 
 ROOT = Path(hemeroteca.__file__).parent
 CATALOGUE = ROOT / "console/locale/es/LC_MESSAGES/django.po"
@@ -49,6 +50,11 @@ def test_every_setting_is_explained_in_spanish():
     with CATALOGUE.open("rb") as file:
         known = translations(read_po(file))
     assert {purpose for _, _, purpose in config.describe()} - known.keys() == set()
+
+
+def test_the_topics_of_sites_as_they_begin_are_named_in_spanish():
+    with CATALOGUE.open("rb") as file:
+        assert set(CATEGORIES.values()) - translations(read_po(file)).keys() == set()
 
 
 def test_the_compiled_catalogue_is_fresh():
