@@ -16,7 +16,7 @@
   function look() {
     var ink = colour("ink"), dim = colour("dim"), line = colour("line"), accent = colour("accent");
     return {
-      background: "transparent", aria: false,  // English, and the figures stand below as a table
+      background: "transparent",
       font: getComputedStyle(document.body).fontFamily,
       view: { stroke: "transparent" },
       axis: { labelColor: dim, titleColor: dim, gridColor: line, domainColor: line, tickColor: line, labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal" },
@@ -40,7 +40,13 @@
       mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false,
       tooltip: { disableDefaultStyle: true },
       formatLocale: spanish ? SPANISH_NUMBERS : undefined, timeFormatLocale: spanish ? SPANISH_TIMES : undefined
-    }).then(function () { figure.setAttribute("data-drawn", ""); }, function (error) { plot.textContent = String(error); });
+    }).then(function () { named(plot.querySelector("svg"), shown.description); figure.setAttribute("data-drawn", ""); }, function (error) { plot.textContent = String(error); });
+  }
+  // one picture with its caption for a name: what the library says of its parts is English, and the figures stand below as a table
+  function named(picture, caption) {
+    picture.setAttribute("role", "img");
+    picture.setAttribute("aria-label", caption);
+    Array.from(picture.children).forEach(function (part) { part.setAttribute("aria-hidden", "true"); });
   }
   var FORMATS = { year: "%Y", yearmonth: ["%b %Y", "%b %Y"], yearmonthdate: ["%b %-d", "%-d %b"] };
   // days and months along an axis, which the library writes the American way: it has no setting for them
