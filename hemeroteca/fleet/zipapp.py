@@ -9,13 +9,7 @@ from pathlib import Path
 import hemeroteca
 
 ROOT = Path(hemeroteca.__file__).parent
-FILES = (
-    "fetch/guard.py",
-    *(f"fleet/device/{name}.py" for name in (
-        "__init__", "answers", "caps", "consent", "fetching", "link", "load", "signs",
-        "stages", "startup", "status_page",
-    )),
-)  # fmt: skip
+FILES = ("fetch/guard.py", *sorted(f"fleet/device/{path.name}" for path in (ROOT / "fleet/device").glob("*.py")))
 EMPTY = ("hemeroteca/fetch/__init__.py", "hemeroteca/fleet/__init__.py")
 EPOCH = (1980, 1, 1, 0, 0, 0)
 MAIN = "from hemeroteca.fleet.device.startup import main\n\nmain()\n"
