@@ -95,7 +95,11 @@ class TestPages:
 
     def test_two_articles_are_needed_to_compare(self, client, histories):
         first, second = histories
-        assert client.get(f"/wiki/compare?article={first.pk}").status_code == 422
+        alone = client.get(f"/wiki/compare?article={first.pk}")  # from its page: the others are chosen beside it
+        assert alone.status_code == 200
+        assert "Gini" not in texts(alone)
+        assert second.title in texts(alone)
+        assert client.get(f"/wiki/compare?article={first.pk}&article=0").status_code >= 400
         assert "Gini" in texts(client.get(f"/wiki/compare?article={first.pk}&article={second.pk}"))
 
 

@@ -131,7 +131,7 @@ def by_geo_inspect(url):
 
 
 def by_health(url):
-    service = SimpleNamespace(url=url, endpoint=url, type="wms", version="1.3.0", pk=1)
+    service = SimpleNamespace(url=url, endpoint=url, type="wms", version="1.3.0", pk=1, crs=[])
     layer = SimpleNamespace(name="x", bbox=None)
     client = GuardedClient(CLOSED)
     replies = []
