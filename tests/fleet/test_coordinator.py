@@ -20,6 +20,12 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 URLS = ["http://a.test/1", "http://a.test/2", "http://b.test/"]
 
 
+@pytest.fixture(autouse=True)
+def settings_of_this_test():
+    """They are remembered for two seconds."""
+    coordinator._settings_at.cache_clear()
+
+
 class Volunteer:
     """A device that speaks the protocol, by HTTP."""
 
