@@ -455,13 +455,13 @@ class Frontier:
         return host
 
     def _let_go(self, crawl: int) -> None:
-        """Forget what a crawl has ready at its hosts; what is leased stays."""
+        """Forget what a crawl has ready at its hosts; what is leased stays, and so do errands: leases wait for them."""
         for host in self._hosts.values():
             if crawl not in host.crawls:
                 continue
             host.crawls.discard(crawl)
             if host.ready:
-                host.ready = deque(visit for visit in host.ready if visit.crawl != crawl or visit.lease is not None)
+                host.ready = deque(v for v in host.ready if v.crawl != crawl or v.lease is not None or not v.page)
             self._order.add(host)  # it is forgotten, or it has work of another crawl
 
     def _turn_back(self, now: float) -> None:

@@ -203,6 +203,20 @@ def test_a_crawl_that_is_held_gets_no_more_visits_and_others_of_the_same_host_do
     assert frontier.queued[crawl.pk] == 2
 
 
+def test_an_errand_that_a_visit_waits_for_is_still_sent_when_its_crawl_is_held_or_read_anew():
+    from hemeroteca.frontier.visit import Visit as Errand
+
+    for change in ("hold_crawl", "reload_crawl"):
+        crawl = order(f"http://{change}.test/".replace("_", "-"))
+        host = f"{change}.test".replace("_", "-")
+        frontier = opened(crawl, f"http://{host}/1", f"http://{host}/2")
+        waiting = leased(frontier, 1.0)
+        waiting.lease.answered(waiting, 2.0, 1.0)
+        frontier.send(host, Errand(url=f"http://{host}/robots.txt", robots_for=f"http://{host}", crawl=crawl.pk))
+        getattr(frontier, change)(crawl.pk)
+        assert leased(frontier, 2.0).robots_for == f"http://{host}", change
+
+
 def test_a_site_that_is_paused_and_set_free_again_goes_on():
     services.set_site(SYSTEM, "a.test", {"paused": "true"})
     since = services.settings_revision()
