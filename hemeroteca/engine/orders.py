@@ -145,6 +145,8 @@ class Orders:
                 )
             if not run.stopping and (run.standing or engine.queued(run.id) > 0):
                 continue  # as nearly always, of thousands of subscriptions
+            if run.stopping:
+                engine.robots_files.let_go(run.id)
             if engine.frontier.under_way(run.id) or engine.intake.reads(run.id) or engine.frontier.unwritten:
                 continue
             if run.stopping:

@@ -84,6 +84,13 @@ class RobotsFiles:
         else:
             result.body.discard()
 
+    def let_go(self, crawl: int) -> None:
+        """A crawl is stopping: its visits that wait for a next try of the rules do not hold it up."""
+        for fetch in list(self._under_way.values()):
+            visit = fetch.visit
+            if visit.crawl == crawl and visit.lease is not None and not visit.holds_host:
+                visit.lease.give_back(visit)
+
     def _put_off(self, fetch: Fetch, errand: Visit, now: float, wait: float) -> None:
         """The host asks for a long rest: nobody waits for it, the rules are asked for when the visit is due again."""
         del self._under_way[fetch.origin]
