@@ -1,8 +1,9 @@
 """A whole copy of the data folder while the engine writes to it.
 
-The order makes it whole: the search index first, then the database by SQLite's own online backup, then the WARC files.
-These only grow, so what the copied rows point at is in the files copied after them; and an index that is a little older
-than the rows catches up at the copy's first start, as after a crash.
+The order makes it whole: the search index first, then the database by SQLite's own online backup, then all other files.
+WARC files only grow, and files of the lake stay a while after others replaced them, so what the copied rows point at is
+in the files copied after them; and an index that is a little older than the rows catches up at the copy's first
+start, as after a crash. Whatever a room keeps in the data folder is copied, but for what `LEFT_OUT` names.
 The key is left out, unless it is asked for: passwords of sites lie sealed with it in the database.
 """
 
@@ -19,6 +20,12 @@ from django.db import connection
 
 from hemeroteca.errors import Refused
 from hemeroteca.instance.folder import Instance
+
+# What a copy does without: it belongs to processes that run, is made anew, or is copied in its own way.
+LEFT_OUT = {
+    "cache", "index", "logs", "spool", "engine.json", "planner.state", "processes.json", "serve.address", "secret.key",
+}  # fmt: skip
+_PASSING = (".draft", ".lock", ".new", ".said", ".wake")
 
 
 class BackupError(Refused):
@@ -55,11 +62,14 @@ def copy(
         _copy_index(instance, copied)
         progress(0, 1, copied.database_path.name)
         _copy_database(copied)
-        files = [path for path in sorted(instance.warc_dir.rglob("*")) if path.is_file()]
-        files += [instance.data / "secret.key"] if with_key else []
-        for number, source in enumerate(files, 1):
-            progress(number, len(files) + 1, source.name)
-            _copy_file(source, target / source.relative_to(instance.data))
+        with tempfile.TemporaryDirectory(dir=instance.data, prefix="backup-") as folder:
+            files = [*_linked_rest(instance, Path(folder)), *_files(instance.warc_dir, instance.data)]
+            files += [(instance.data / "secret.key", Path("secret.key"))] if with_key else []
+            for number, (source, place) in enumerate(files, 1):
+                progress(number, len(files) + 1, place.name)
+                _copy_file(source, target / place)
+    except FileNotFoundError as error:
+        raise BackupError(f"{error.filename} went while it was to be copied; try again in a new folder")
     except OSError as error:
         raise BackupError(f"the copy in {target} is not whole ({error}); make room and try again in a new folder")
     for path in target.rglob("*"):
@@ -67,6 +77,32 @@ def copy(
             report.files += 1
             report.bytes += path.stat().st_size
     return report
+
+
+def _files(folder: Path, data: Path) -> list[tuple[Path, Path]]:
+    """Files below a folder, each with its place in the data folder."""
+    return [(path, path.relative_to(data)) for path in sorted(folder.rglob("*")) if path.is_file()]
+
+
+def _linked_rest(instance: Instance, links: Path) -> list[tuple[Path, Path]]:
+    """Links to everything else the rooms keep, made in a moment, and the place of each: who compacts the lake meanwhile
+    takes nothing away. Where files cannot be linked, the files themselves."""
+    found = []
+    for top in sorted(instance.data.iterdir()):
+        passing = top.suffix in _PASSING or top.name.startswith((instance.database_path.name, "backup-"))
+        if top.name in LEFT_OUT or top == instance.warc_dir or passing:
+            continue
+        below = _files(top, instance.data) if top.is_dir() else [(top, Path(top.name))] if top.is_file() else []
+        found += [(path, place) for path, place in below if not any(part.startswith(".") for part in place.parts)]
+    try:
+        for path, place in found:
+            (links / place).parent.mkdir(parents=True, exist_ok=True)
+            os.link(path, links / place)
+    except OSError as error:
+        if error.errno in _NO_LINKS:
+            return found
+        raise
+    return [(links / place, place) for _, place in found]
 
 
 def _copy_index(instance: Instance, copied: Instance) -> None:
@@ -112,7 +148,10 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EXDEV, errno.EMLINK)
 
 def _copy_database(copied: Instance) -> None:
     if connection.vendor != "sqlite":
-        raise BackupError("the database is PostgreSQL; copy it with pg_dump, then the folder `warc` with any tool")
+        raise BackupError(
+            "the database is PostgreSQL; copy it with pg_dump, then the folders `lake`, `thesauri` and `warc` "
+            "with any tool"
+        )
     connection.ensure_connection()
     destination = sqlite3.connect(copied.database_path)
     try:

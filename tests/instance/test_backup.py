@@ -38,6 +38,33 @@ def test_the_copy_is_whole_and_can_be_read_and_searched(instance: Path, tmp_path
     assert "un libro" in run(copy, "search", "encuadernado").stdout  # it is in no capture
 
 
+DUMP = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="es">
+<siteinfo><base>http://wiki.example.org/wiki/Portada</base></siteinfo><page><title>Gato</title><ns>0</ns><id>5</id>
+<revision><id>10</id><timestamp>2020-01-01T10:00:00Z</timestamp><contributor><username>Ana</username><id>3</id>
+</contributor><model>wikitext</model><format>text/x-wiki</format><text>El gato</text></revision></page></mediawiki>"""
+CONCEPT = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+<http://example.org/1> a skos:Concept ; skos:prefLabel "hydrography"@en ; skos:altLabel "rivers"@en ."""
+
+
+def test_histories_of_wikis_thesauri_and_what_rooms_to_come_will_keep_are_in_the_copy(tmp_path: Path) -> None:
+    data, copy = tmp_path / "data", tmp_path / "copy"
+    (tmp_path / "dump.xml").write_text(DUMP)
+    (tmp_path / "water.ttl").write_text(CONCEPT)
+    run(data, "wiki", "import", tmp_path / "dump.xml")
+    run(data, "focus", "thesaurus", "import", "water", tmp_path / "water.ttl")
+    (data / "room").mkdir()
+    (data / "room" / "kept").write_text("kept")
+    run(data, "backup", copy)
+    assert {path.name for path in copy.iterdir()} & {"secret.key", "engine.lock", "planner.state"} == set()
+    asked = ("wiki", "query", "select count(*) from texts", "--json")
+    assert run(copy, *asked).stdout == run(data, *asked).stdout
+    assert json.loads(run(copy, "wiki", "revisions", "--title", "Gato", "--json").stdout)["revid"] == 10
+    assert "water" in run(copy, "focus", "thesaurus", "list").stdout
+    assert (copy / "thesauri").is_dir()
+    assert (copy / "room" / "kept").read_text() == "kept"
+    assert not list(data.glob("backup-*"))
+
+
 def test_a_copy_begun_while_the_index_changes_is_of_one_moment(instance: Path, tmp_path: Path, monkeypatch) -> None:
     """A file that is merged away while it is copied: the next try takes what is there then."""
     from hemeroteca.instance import Instance, backup
