@@ -60,7 +60,12 @@ def _lines() -> Iterator[str]:
     yield from _gauge("captures", "Captures in the archive.", [("", counts.captures)])
     yield from _gauge("versions", "Captures that differ from the one before.", [("", counts.versions)])
     yield from _gauge("documents", "Pages in the search index.", [("", counts.documents)])
-    held = (("warc", counts.warc_bytes), ("index", counts.index_bytes), ("database", counts.database_bytes))
+    held = (
+        ("warc", counts.warc_bytes),
+        ("index", counts.index_bytes),
+        ("lake", counts.lake_bytes),
+        ("database", counts.database_bytes),
+    )
     yield from _gauge("stored_bytes", "Bytes on disk.", [(f'{{of="{name}"}}', size) for name, size in held])
     yield from _gauge("free_bytes", "Bytes left on the disk.", [("", counts.free_bytes)])
     yield from _gauge("set_aside", "Records and rows that could not be read.", [("", len(counts.set_aside))])

@@ -87,6 +87,7 @@ class StatusOut(Schema):
     warc_bytes: int = Field(description="Size of the WARC files.")
     database_bytes: int = Field(description="Size of the database file; 0 on PostgreSQL.")
     index_bytes: int = Field(description="Size of the search index.")
+    lake_bytes: int = Field(description="Size of the histories of wikis.")
     free_bytes: int = Field(description="Free space on the disk of the data folder.")
     growth: list[GrowthOut] = Field(
         description="What the next days bring if it goes on as in the last thirty; empty when nothing came."

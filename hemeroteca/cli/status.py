@@ -45,6 +45,7 @@ def _show_totals(found: "Status") -> None:
             ("hosts", f"{found.hosts:,}"),
             ("archive", f"{found.captures:,} captures, {found.versions:,} versions, {common.size(found.warc_bytes)}"),
             ("search", f"{found.documents:,} documents, {common.size(found.index_bytes)}"),
+            *([("wikis", f"{common.size(found.lake_bytes)} of histories")] if found.lake_bytes else []),
             ("disk", f"{common.size(found.free_bytes)} free; database {common.size(found.database_bytes)}"),
             *((f"in {one.days} days", common.growth_line(one)) for one in found.growth),
         ]

@@ -69,6 +69,7 @@ class Status(msgspec.Struct):
     warc_bytes: int
     database_bytes: int
     index_bytes: int
+    lake_bytes: int  # histories of wikis
     free_bytes: int
     growth: "list[Growth]"  # expected in 30 and 365 days
     crawls: list[CrawlStatus]
@@ -132,6 +133,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
         warc_bytes=WarcFile.objects.aggregate(total=Sum("size"))["total"] or 0,
         database_bytes=sum(map(_size, instance.database_path.parent.glob(f"{instance.database_path.name}*"))),
         index_bytes=sum(_size(path) for path in instance.index_dir.glob("**/*")),
+        lake_bytes=sum(_size(path) for path in instance.lake_dir.glob("**/*")),
         free_bytes=shutil.disk_usage(instance.data).free,
         growth=growth(),
         crawls=[

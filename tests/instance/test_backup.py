@@ -52,6 +52,7 @@ def test_histories_of_wikis_thesauri_and_what_rooms_to_come_will_keep_are_in_the
     (tmp_path / "water.ttl").write_text(CONCEPT)
     run(data, "wiki", "import", tmp_path / "dump.xml")
     run(data, "focus", "thesaurus", "import", "water", tmp_path / "water.ttl")
+    assert json.loads(run(data, "status", "--json").stdout)["lake_bytes"] > 0
     (data / "room").mkdir()
     (data / "room" / "kept").write_text("kept")
     run(data, "backup", copy)
