@@ -226,14 +226,14 @@ def scoring() -> list[Row]:
     ours, ordering = _cpu_ms(page), _cpu_ms(order)
     asking = _sparql_ms(text)
     return [
-        Row(
-            "score a page of 20,000 characters and 100 links, GEMET es+en",
-            f"{ours:.2f} ms CPU",
-            "≤ 1 ms",
-            "ok" if ours <= 1 else "missed",
-        ),
+        Row("score a page of 20,000 characters and 100 links, GEMET es+en", f"{ours:.2f} ms CPU"),
         Row("order its 100 links by the default strategy", f"{ordering:.2f} ms CPU"),
-        Row("score the page and order its links", f"{ours + ordering:.2f} ms CPU"),
+        Row(
+            "score the page and order its links",
+            f"{ours + ordering:.2f} ms CPU",
+            "≤ 1 ms",
+            "ok" if ours + ordering <= 1 else "missed",
+        ),
         Row(
             "the same page, every word asked by SPARQL (pyoxigraph in memory)",
             f"{asking / 1000:,.0f} s CPU, of a sample of words",

@@ -59,7 +59,7 @@ def load() -> Any:
     return module if built else None
 
 
-_NAMES = ("Reader", "Signs", "fingerprints", "is_stuffed", "simhash")
+_NAMES = ("Reader", "Signs", "Terms", "WordWeights", "fingerprints", "is_stuffed", "link_features", "simhash")
 _module = load()
 _decode = msgspec.msgpack.Decoder(Read).decode
 _NOWHERE = Place(b"", 0, 0)
@@ -89,6 +89,12 @@ def is_stuffed(text: str, share: float, distinct: float, most: int) -> bool | No
     """That of `search.index.document_fields`; None: there is no compiled reader. Half a character raises
     UnicodeEncodeError."""
     return None if _module is None else _module.is_stuffed(text, share, distinct, most)
+
+
+# Of `focus`, which has them in Python too; None: there is no compiled reader.
+Terms: Any = getattr(_module, "Terms", None)
+WordWeights: Any = getattr(_module, "WordWeights", None)
+link_features: Any = getattr(_module, "link_features", None)
 
 
 class Signs:

@@ -11,15 +11,17 @@ a target also credits the links on the way to it: `DISCOUNT` for each step, and 
 """
 
 import re
+from array import array
 from collections import OrderedDict
 from functools import lru_cache
 from itertools import islice
-from math import exp, log
-from typing import TYPE_CHECKING, NamedTuple
+from math import exp, log, sqrt
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import msgspec
 
+from hemeroteca.extract import native
 from hemeroteca.focus.matcher import fold_words
 
 if TYPE_CHECKING:
@@ -55,11 +57,9 @@ _DIGIT_BYTE = re.compile(rb"\d")
 _PARTS = re.compile(r"//([^/?#]*)([^?#]*)\??([^#]*)")
 
 
-class Features(NamedTuple):
-    """What the learners see of a link."""
-
-    words: set[int]  # of the classifier: numbers of hashed features
-    groups: tuple[int, ...]  # it belongs to, from the widest to the narrowest
+# What the learners see of a link: words of the classifier (numbers of hashed features, each once, of four bytes), and
+# the groups it belongs to, from the widest to the narrowest. A plain tuple, because one is made for every link.
+Features = tuple[bytes, tuple[int, ...]]
 
 
 class _Followed(msgspec.Struct, gc=False):
@@ -78,8 +78,7 @@ class LinkModel:
     """The learners, and the way back from a page to the links that led to it."""
 
     def __init__(self) -> None:
-        self._weights = [0.0] * (1 << BITS)
-        self._squares = [1.0] * (1 << BITS)
+        self._weights = (native.WordWeights or WordWeights)()
         self._rates: OrderedDict[int, list[float]] = OrderedDict()  # group → visits, what they were worth
         self._followed: OrderedDict[int, _Followed] = OrderedDict()  # by the key of the page
         self._inertia = [INERTIA] * len(MAX_COUNTED)  # of each kind of group
@@ -87,13 +86,13 @@ class LinkModel:
 
     def chance(self, features: Features) -> float:
         """How likely such a link leads to a target, by its words alone."""
-        return _logistic(_BIAS + sum(map(self._weights.__getitem__, features.words)))
+        return _logistic(self._weights.total(features[0], _BIAS))
 
     def worth(self, features: Features, before: float) -> float:
         """What following such a link is worth: what was thought `before`, moved by the rates of its groups."""
         rates, worth = self._rates, before
-        for place, group in enumerate(features.groups):
-            if place == WIDE:
+        for place, group in enumerate(features[1]):
+            if place == WIDE and worth != before:
                 worth = 1.0 / (1.0 + exp(-(_log_odds(before) + _log_odds(worth)) / 2))
             if rate := rates.get(group):
                 visits, inertia = min(rate[0], MAX_COUNTED[place]), self._inertia[place]
@@ -112,7 +111,7 @@ class LinkModel:
         for link in self._followed.values():
             hoped = 0.0 if link.target else max(DISCOUNT * link.promised - link.credit, 0.0)
             if abs(hoped - link.hoped) > MIN_SHARE:
-                for group in link.features.groups:
+                for group in link.features[1]:
                     if rate := self._rates.get(group):
                         rate[1] += hoped - link.hoped
                 link.hoped = hoped
@@ -134,7 +133,7 @@ class LinkModel:
             if place == WIDE:
                 odds = [np.log(share / (1.0 - share)) for share in (_kept(before), _kept(worth))]
                 worth = 1.0 / (1.0 + np.exp(-sum(odds) / 2))
-            rates = [self._rates.get(link.features.groups[place], _NO_RATE) for link in links]
+            rates = [self._rates.get(link.features[1][place], _NO_RATE) for link in links]
             others = np.maximum(np.array([rate[0] for rate in rates]) - 1.0, 0.0)  # without the link itself
             share = np.maximum(np.array([rate[1] for rate in rates]) - own, 0.0) / np.maximum(others, 1.0)
             visits = np.minimum(others, most)
@@ -146,8 +145,8 @@ class LinkModel:
     def observe(self, page: int, parent: int, features: Features, before: float, target: bool) -> None:
         """A link was followed, to a target or not; `before`: what was thought of it without its groups."""
         worth = 1.0 if target else 0.0
-        self._step(features.words, worth)
-        for group in features.groups:
+        self._step(features[0], worth)
+        for group in features[1]:
             rate = self._rates.setdefault(group, [0.0, 0.0])
             rate[0] += 1.0
             rate[1] += worth
@@ -180,22 +179,49 @@ class LinkModel:
             given = min(worth, 1.0 - link.credit)
             if given > 0.0:
                 link.credit += given
-                self._step(link.features.words, link.credit)
-                for group in link.features.groups:
+                self._step(link.features[0], link.credit)
+                for group in link.features[1]:
                     if rate := self._rates.get(group):
                         rate[1] += given
             page = link.parent
 
-    def _step(self, words: set[int], label: float) -> None:
-        weights, squares = self._weights, self._squares
-        error = _logistic(_BIAS + sum(map(weights.__getitem__, words))) - label
-        for one in words:
-            squares[one] += error * error
-            weights[one] -= RATE * error / squares[one] ** 0.5
+    def _step(self, words: bytes, label: float) -> None:
+        error = _logistic(self._weights.total(words, _BIAS)) - label
+        self._weights.step(words, error, RATE)
 
 
 def features(url: str, host: str, anchor: str, context: str, parent_url: str, page: float) -> Features:
     """Of a link on a page of that relevance."""
+    if native.link_features is not None:
+        found: Features | None = native.link_features(url, host, anchor, context, parent_url, page)
+        if found is not None:
+            return found
+    return features_in_python(url, host, anchor, context, parent_url, page)
+
+
+# The same in Python: its meaning, and the way of links that are not plain.
+
+
+class WordWeights:
+    """Those of the classifier, by the numbers of words; the words are added one after the other."""
+
+    def __init__(self) -> None:
+        self._weights = array("d", bytes(8 << BITS))
+        self._squares = array("d", [1.0]) * (1 << BITS)
+
+    def total(self, words: bytes, start: float) -> float:
+        for one in memoryview(words).cast("I"):
+            start += self._weights[one]
+        return start
+
+    def step(self, words: bytes, error: float, rate: float) -> None:
+        for one in memoryview(words).cast("I"):
+            self._squares[one] += error * error
+            self._weights[one] -= rate * error / sqrt(self._squares[one])
+
+
+def features_in_python(url: str, host: str, anchor: str, context: str, parent_url: str, page: float) -> Features:
+    """See `features`."""
     found = _PARTS.search(url)
     path, query = (found[2], found[3]) if found else ("", "")
     parent_host, of_page, page_number = _page_features(parent_url, int(page * 5), int(page * 4))
@@ -203,14 +229,14 @@ def features(url: str, host: str, anchor: str, context: str, parent_url: str, pa
     anchor_words, context_words, address_words = fold_words(
         anchor[:MAX_TEXT], context[:MAX_TEXT], f"{path} {query}"[:MAX_TEXT]
     )
-    words = {
+    words = (
         *of_page,
         *of_link,
         *map(_anchor_number, anchor_words[:MAX_WORDS] or _NO_WORDS),
         *map(_context_number, context_words[:MAX_WORDS] or _NO_WORDS),
         *map(_address_number, address_words[:MAX_WORDS] or _NO_WORDS),
-    }
-    return Features(words, groups)
+    )
+    return array("I", dict.fromkeys(words)).tobytes(), groups
 
 
 def _ending(path: str) -> str:

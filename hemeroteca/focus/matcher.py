@@ -9,8 +9,9 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from hemeroteca.extract import native
 from hemeroteca.focus.definition import TermTable
 
 if TYPE_CHECKING:
@@ -95,6 +96,12 @@ class Matcher:
     def __init__(self, table: TermTable) -> None:
         self._table = table
         self.weights = table.weights
+
+    @cached_property
+    def compiled(self) -> Any:
+        """The same in Rust, where it was built; it gives None for texts that are not plain."""
+        table = self._table
+        return native.Terms and native.Terms(table.patterns, table.terms, table.weights)
 
     @cached_property
     def _automaton(self) -> "BytesAhoCorasick":

@@ -62,9 +62,8 @@ class Relevance:
         if self._label_words is not None:
             found = terms_2016(text, self._label_words)
             return found / (found + 100.0)
-        counts = Counter(term for term, _ in self._terms.find(fold(text)))
-        weights = self._terms.weights
-        return _bent(sum(weights[term] * (1.0 + log(count)) for term, count in counts.items()), len(text))
+        found = self._terms.compiled and self._terms.compiled.sum(text)
+        return _bent(weight_in_python(self._terms, text) if found is None else found, len(text))
 
     def links(self, links: Sequence[LinkText]) -> list[LinkRelevance]:
         if self._label_words is not None:
@@ -76,18 +75,35 @@ class Relevance:
         else:
             texts = [one.anchor for one in links]
             texts += [one.context for one in links]
-            found = _each(self._terms, texts)
-            anchors, contexts = found[: len(links)], found[len(links) :]
+            both = _each(self._terms, texts)
+            anchors, contexts = both[: len(links)], both[len(links) :]
         addresses = _each(self._hints, [one.url[:MAX_ADDRESS] for one in links])
-        return [LinkRelevance(*three) for three in zip(anchors, contexts, addresses, strict=True)]
+        return list(map(LinkRelevance._make, zip(anchors, contexts, addresses, strict=True)))
 
     def terms_of(self, text: str) -> list[tuple[int, int]]:
         """Term numbers found in a text, and how often; for explanations."""
         return Counter(term for term, _ in self._terms.find(fold(text[:MAX_TEXT]))).most_common()
 
 
-def _each(matcher: Matcher, texts: Sequence[str]) -> list[float]:
-    """The relevance of each of several short texts; they are joined, so that they cost one pass."""
+def _each(matcher: Matcher, texts: list[str]) -> list[float]:
+    """The relevance of each of several short texts."""
+    found: list[float] | None = matcher.compiled and matcher.compiled.each(texts)
+    return each_in_python(matcher, texts) if found is None else found
+
+
+# The same in Python: its meaning, and the way of texts that are not plain.
+
+
+def weight_in_python(matcher: Matcher, text: str) -> float:
+    """The weights of the terms in a text, more for each further occurrence but ever less."""
+    total = 0.0
+    for term, count in Counter(term for term, _ in matcher.find(fold(text))).items():
+        total += matcher.weights[term] * (1.0 + log(count))
+    return total
+
+
+def each_in_python(matcher: Matcher, texts: Sequence[str]) -> list[float]:
+    """See `_each`; the texts are joined, so that they cost one pass."""
     folded, ends = fold_all(texts)
     sums = [0.0] * len(texts)
     seen: set[tuple[int, int]] = set()

@@ -77,7 +77,7 @@ class Strategy:
         return self.potential(candidate).score
 
     def potential(self, candidate: Candidate) -> Potential:
-        if candidate.role == UrlRole.SITEMAP or not candidate.parent:
+        if not candidate.parent or candidate.role == _SITEMAP:
             return Potential(FIRST, bound=self.tuning.depth)
         standing = self._pages.get(candidate.parent)
         if candidate.cues is None:  # a redirect, or a page another room asked for: as good as what led here
@@ -225,14 +225,7 @@ class Focused(Learned):
         worth = self.model.worth(seen, self._mixed(seen, cues, potential))
         self.model.promise(candidate.parent, worth)
         host = self._patience(candidate.host)
-        return Potential(
-            worth * host,
-            inherited=inherited,
-            neighbourhood=neighbourhood,
-            learned=worth,
-            host=host,
-            bound=parent.bound,
-        )
+        return Potential(worth * host, inherited, neighbourhood, worth, host, parent.bound)
 
     def before(self, seen: Features, cues: Cues, parent: _Standing) -> float:
         return self._mixed(seen, cues, shark(cues, parent.relevance, parent.inherited, self.tuning)[2])
@@ -265,6 +258,9 @@ STRATEGIES: dict[str, Callable[[Tuning], Strategy]] = {
     "learned": Learned,
     "shark-search": SharkSearch,
 }
+
+
+_SITEMAP = int(UrlRole.SITEMAP)  # compared with for every link
 
 
 def _features(candidate: Candidate, cues: Cues) -> Features:

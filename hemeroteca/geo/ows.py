@@ -762,8 +762,14 @@ def _finish(tree: Tree, description: Description, url: str) -> None:
     d.links += [address for layer in d.layers[:1000] for address in layer.metadata]
     if d.inspire and d.inspire.metadata_url:
         d.links.append(d.inspire.metadata_url)
-    d.links = [address for address in _distinct(d.links) if address.startswith(("http://", "https://"))][:1000]
     place(d, url)
+    own = d.endpoint.partition("?")[0]
+    d.links = [
+        address
+        for address in _distinct(d.links)
+        if address.startswith(("http://", "https://"))
+        and not (address.startswith(own) and endpoints.endpoint_or_empty(address) in (own, d.endpoint))
+    ][:1000]  # what only leads back to the service brings nothing
 
 
 def place(description: Description, url: str) -> None:

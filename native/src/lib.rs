@@ -4,11 +4,14 @@
 //! the standard's algorithm than that (formatting that is reopened, content moved out of tables, foreign content …), or
 //! would reach a limit, gives "not plain", and Python reads the page. Python's reading is the meaning; this is a shortcut.
 //! No crate is as fast: `tl` needs two thirds of the time for its tree alone, which is not the standard's.
+//!
+//! Besides, in the same manner: fingerprints of texts, and what a focused crawl sees of pages and links.
 
 mod address;
 mod attributes;
 mod bombs;
 mod entities;
+mod focus;
 mod likeness;
 mod page;
 #[cfg(feature = "python")]
@@ -20,6 +23,7 @@ mod targets;
 mod text;
 mod wording;
 
+pub use focus::{Link, Terms, Weights, features};
 pub use likeness::{simhash, without_digits};
 pub use page::{Limits, read};
 pub use source::Reason;

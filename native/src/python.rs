@@ -6,14 +6,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use aho_corasick::{AhoCorasick, packed::Searcher};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
-use crate::{Limits, Place, likeness, read, wording};
+use crate::{Limits, Place, focus, likeness, read, wording};
 
 #[pymodule]
 mod hemeroteca_native {
     #[pymodule_export]
-    use super::{Reader, Signs, fingerprints, is_stuffed, simhash};
+    use super::{Reader, Signs, Terms, WordWeights, fingerprints, is_stuffed, link_features, simhash};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals)]
@@ -122,5 +122,76 @@ impl Signs {
     /// Whether any of them is in `data`.
     fn are_in(&self, data: &[u8]) -> bool {
         self.packed.as_ref().map_or_else(|| self.automaton.is_match(data), |packed| packed.find(data).is_some())
+    }
+}
+
+/// Those of `focus.matcher`, each pattern with the number of its term.
+#[pyclass(frozen)]
+struct Terms(focus::Terms);
+
+#[pymethods]
+impl Terms {
+    #[new]
+    fn new(patterns: Vec<Vec<u8>>, terms: Vec<usize>, weights: Vec<f64>) -> PyResult<Terms> {
+        if terms.len() != patterns.len() || terms.iter().any(|&term| term >= weights.len()) {
+            return Err(PyValueError::new_err("each pattern needs a term, and each term a weight"));
+        }
+        focus::Terms::new(&patterns, terms, weights)
+            .map(Terms)
+            .map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// See `focus.relevance.Relevance.page`; None: the text is not plain.
+    fn sum(&self, text: &Bound<'_, PyString>) -> Option<f64> {
+        self.0.sum(text.to_str().ok()?)
+    }
+
+    /// See `focus.relevance.Relevance.links`; None: a text is not plain.
+    fn each(&self, texts: &Bound<'_, PyList>) -> Option<Vec<f64>> {
+        let texts: Vec<_> = texts.iter().map(|text| text.cast_into::<PyString>().ok()).collect::<Option<_>>()?;
+        let texts: Vec<_> = texts.iter().map(|text| text.to_str().ok()).collect::<Option<_>>()?;
+        self.0.each(texts.into_iter())
+    }
+}
+
+/// See `focus.learning.features`; None: the link is not plain.
+#[pyfunction]
+fn link_features<'py>(
+    py: Python<'py>,
+    url: &Bound<'_, PyString>,
+    host: &Bound<'_, PyString>,
+    anchor: &Bound<'_, PyString>,
+    context: &Bound<'_, PyString>,
+    parent_url: &Bound<'_, PyString>,
+    relevance: f64,
+) -> Option<(Bound<'py, PyBytes>, Bound<'py, PyTuple>)> {
+    let (words, groups) = focus::features(&focus::Link {
+        url: url.to_str().ok()?,
+        host: host.to_str().ok()?,
+        anchor: anchor.to_str().ok()?,
+        context: context.to_str().ok()?,
+        parent_url: parent_url.to_str().ok()?,
+        relevance,
+    })?;
+    Some((PyBytes::new(py, &words), PyTuple::new(py, groups).ok()?))
+}
+
+/// See `focus.learning.WordWeights`.
+#[pyclass]
+struct WordWeights(focus::Weights);
+
+#[pymethods]
+impl WordWeights {
+    #[new]
+    fn new() -> WordWeights {
+        WordWeights(focus::Weights::new())
+    }
+
+    fn total(&self, words: &[u8], start: f64) -> f64 {
+        self.0.total(words, start)
+    }
+
+    fn step(&mut self, words: &[u8], error: f64, rate: f64) {
+        self.0.step(words, error, rate);
     }
 }

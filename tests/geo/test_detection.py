@@ -45,6 +45,21 @@ def test_a_plain_wms_is_read():
 
 
 @pytest.mark.parametrize(
+    ("address", "leads"),
+    [
+        ("https://maps.example.org/", True),  # who provides it
+        ("https://maps.example.org/wms/other", True),
+        ("https://maps.example.org/wms?map=/srv/other.map", True),
+        ("https://maps.example.org/wms", False),
+        ("https://maps.example.org/wms?SERVICE=WMS&amp;request=GetCapabilities", False),
+    ],
+)
+def test_what_leads_back_to_the_service_is_no_lead(address, leads):
+    text = WMS.replace("</Service>", f'<OnlineResource xlink:href="{address}"/></Service>')
+    assert bool(describe(text.encode()).links) is leads
+
+
+@pytest.mark.parametrize(
     "change",
     [
         lambda text: text.replace(' xmlns="http://www.opengis.net/wms"', ""),
