@@ -229,7 +229,7 @@ class ArticleWork:
         self.known = load_known(self._wiki, article, extraction.files) if known is None else known
         self._newest = (article.last_revision_ms, article.last_revision)
         self._fields: dict[str, Any] = {}
-        self._log: list[dict[str, Any]] | None = None  # entries that came with the revisions, when those are all
+        self._logs: dict[str, list[dict[str, Any]]] = {}  # all entries of a title, which came with the revisions
 
     def walk(self) -> None:
         """Oldest first, from where an earlier extraction ended."""
@@ -322,10 +322,10 @@ class ArticleWork:
 
     def _entries(self, title: str) -> Iterator[list[dict[str, Any]]]:
         """Entries of the log about a title, newest first, in parts."""
-        if self._log is not None:
-            yield self._log
+        if title in self._logs:
+            yield self._logs[title]
             return
-        parameters = {"action": "query", "list": "logevents", **_log_of(title, "max")}
+        parameters = {"action": "query", "list": "logevents", **_log_of(title, AT_ONCE)}
         for answer, _ in self._all.client.walk(self._wiki.api_url, parameters):
             yield answer.get("query", {}).get("logevents", [])
 
@@ -388,16 +388,18 @@ class ArticleWork:
             "rvdir": direction,
             "rvlimit": limit or AT_ONCE,
         }
-        together = direction == "older" and not self._article.former_titles
-        if together:  # a refresh is one request
-            parameters |= {"list": "logevents", **_log_of(self._page.title, REFRESH_LIMIT)}
+        title, entries = self._page.title, list[dict[str, Any]]()
+        together = title not in self._logs
+        if together:  # a short history, or a refresh, is one request
+            parameters |= {"list": "logevents", **_log_of(title, limit or AT_ONCE)}
         if after_ms and direction == "newer":
             parameters["rvstart"] = timestamps.iso(after_ms)[:19] + "Z"
-        for answer, _ in self._all.client.walk(self._wiki.api_url, parameters):
+        for answer, further in self._all.client.walk(self._wiki.api_url, parameters):
             now = now_ms()
             if together:
-                entries, together = answer.get("query", {}).get("logevents", []), False
-                self._log = entries if len(entries) < REFRESH_LIMIT else None
+                entries += answer.get("query", {}).get("logevents", [])
+                if not any(name.startswith("le") for name in further or ()):
+                    self._logs[title], together = entries, False
             for found in answers.pages(answer.get("query", {})):
                 if answers.flag(found, "missing"):
                     raise Vanished(f"{self._page.title!r} was deleted from {self._wiki.name} while it was read")
