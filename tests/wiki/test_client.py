@@ -88,7 +88,7 @@ def test_a_wiki_of_2012_is_understood(run, serve):
     def answer(parameters):
         if parameters.get("meta") == "siteinfo":
             return 200, {}, SITE
-        if parameters.get("list"):
+        if parameters.get("list") and "pageids" not in parameters:
             return 200, {}, {"query": {parameters["list"]: []}}
         if "titles" in parameters:
             return 200, {}, {"query": {"pages": {"7": {"pageid": 7, "ns": 0, "title": "T", "lastrevid": 2}}}}
@@ -169,7 +169,6 @@ def test_all_workers_share_one_budget_and_three_slots(house):
     workers = [Budget(config, "example.org", waits.append) for _ in range(4)]
     for number, worker in enumerate(workers):
         worker._worker = f"machine:{number}:0:0"
-    assert workers[0]._take() > 0, "its row is made first"
     assert [worker._take() == 0 for worker in workers[:2]] == [True, True], "a second's worth may be spent at once"
     assert 0 < workers[2]._take() <= 1000, "then each waits for its turn"
     FarmBudget.objects.update(next_ms=0)
