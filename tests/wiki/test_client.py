@@ -14,6 +14,7 @@ from hemeroteca.wiki.budget import Budget, now_ms
 from hemeroteca.wiki.extraction import Extraction, Options
 from hemeroteca.wiki.jobs import Extract
 from hemeroteca.wiki.models import Article, FarmBudget, FarmSlot, Wiki
+from tests.waiting import held_port
 from tests.wiki.recorded import SITE, Recorded, history, revision, usual
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
@@ -136,6 +137,12 @@ def test_slots_and_hidden_sha1_are_kept(run, serve):
     assert (first["text"], first["text_sha1"], first["contentmodel"]) == ("hola", "aa" * 20, "wikitext")
     assert '"mediainfo"' in first["slots"]
     assert (second["sha1"], second["sha1hidden"], second["suppressed"], second["text"]) == (None, True, True, None)
+
+
+def test_a_wiki_that_is_not_there_is_named_by_its_address_alone(house, no_waiting):
+    with held_port() as port:  # nobody listens
+        job = failed(Extract(wiki=f"http://127.0.0.1:{port}/w/api.php", titles=["T"]))
+    assert job.message.startswith(f"http://127.0.0.1:{port}/w/api.php cannot be reached (")
 
 
 @pytest.mark.parametrize("body", [b"<html>no", b"{", b"[]", b"", b'{"query": {"pages": 7}}', b"\xff\xfe"])

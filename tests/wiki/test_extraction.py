@@ -3,6 +3,8 @@
 import pytest
 
 from hemeroteca.accounts import SYSTEM
+from hemeroteca.jobs import services as jobs
+from hemeroteca.jobs.runner import Runner
 from hemeroteca.wiki import queries
 from hemeroteca.wiki.jobs import Extract, Refresh, Verify
 from hemeroteca.wiki.models import Article
@@ -70,6 +72,17 @@ def test_a_limit_is_obeyed_stated_and_lifted_later(run, mediawiki):
     article = Article.objects.get()
     assert not article.limited
     assert article.due_ms
+
+
+def test_what_was_read_before_ctrl_c_is_not_asked_for_again(house, run, mediawiki):
+    runner = Runner()
+    order = Extract(wiki=mediawiki.api_url, titles=["Caracas"], text=True)
+    job = jobs.submit(SYSTEM, "wiki.extract", order, here=True)
+    ended = runner.run(job, lambda done, *_: runner.cancel() if done >= 100 else None)
+    assert (ended.state, Article.objects.get().revisions) == ("cancelled", 100)
+    rest = extract(run, mediawiki, "Caracas", text=True)
+    assert (rest["revisions"], len(rows(title="Caracas"))) == (CARACAS - 100, CARACAS)
+    assert all(row["text"] for row in rows(title="Caracas"))
 
 
 def test_walking_all_numbers_does_not_lift_a_limit(run, mediawiki):
