@@ -130,7 +130,6 @@ def end(job: Job, state: Job.State, message: str = "", result: Any = None, code:
     if state == Job.State.DONE:
         changes |= {"checkpoint": None, "cancel_requested": False}
     _mine(job).update(**changes)
-    job.refresh_from_db()
 
 
 def wake(job: Job) -> None:

@@ -160,6 +160,7 @@ def _settings(table: str, level: int) -> dict[str, Any]:
     return {
         "compression": "zstd",
         "compression_level": level,
+        "data_page_version": "2.0",  # a page of the first kind is copied once more before it is packed
         "use_dictionary": [name for name in schema(table).names if name in DICTIONARIES],
         "data_page_size": TEXT_PAGE_BYTES if table == TEXTS else 1 << 20,
         "write_statistics": [name for name in schema(table).names if name != "text"],  # nobody asks for the least text

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from django.db import IntegrityError, connection, transaction
+from django.db import connection, transaction
 
 from hemeroteca.config import Config
 from hemeroteca.errors import Denied
@@ -71,13 +71,7 @@ class Budget:
         now = now_ms()
         if self._slot_until < now + SLOT_MS // 2:
             with transaction.atomic():
-                if FarmBudget.objects.select_for_update().filter(farm=self.farm).first() is None:
-                    try:
-                        with transaction.atomic():
-                            FarmBudget.objects.create(farm=self.farm)
-                    except IntegrityError:
-                        pass  # another worker was quicker
-                    return 1
+                FarmBudget.objects.select_for_update().get_or_create(farm=self.farm)
                 if not self._hold_slot(now):
                     return LOOK_MS
         with connection.cursor() as cursor:

@@ -31,6 +31,9 @@ REFRESH_LIMIT = 50
 # Events after which older revisions may have come, gone or changed: all numbers are then walked.
 UPSETTING = {"import", "merge", "delete", "suppress"}
 LOG_TYPES = ("move", "delete", "merge", "import", "protect")
+LOG_PROPERTIES = "ids|title|type|user|userid|timestamp|comment|details"
+NOTE_MS = 10_000  # between what the log says of a move and the note that it leaves in the history
+MAX_NOTES = 50  # that are asked for, of an article
 
 Progress = Callable[[int, str], None]
 
@@ -71,6 +74,14 @@ class Known(msgspec.Struct):
     times: dict[int, int] = {}  # ms
     texts: set[str] = set()
     events: set[int] = set()
+    sha1s: dict[int, str | None] = {}  # by number, while a history is walked
+    notes: list[tuple[str, int]] = []  # user and time (ms) of revisions that change nothing: a move, a protection
+
+    def look(self, revid: int, parentid: int | None, sha1: str | None, user: str | None, at: int) -> None:
+        """Find the notes. Parents come before their children."""
+        if sha1 and user and self.sha1s.get(parentid or 0) == sha1:
+            self.notes.append((user, at))
+        self.sha1s[revid] = sha1
 
 
 class Extraction:
@@ -229,7 +240,7 @@ class ArticleWork:
         self.known = load_known(self._wiki, article, extraction.files) if known is None else known
         self._newest = (article.last_revision_ms, article.last_revision)
         self._fields: dict[str, Any] = {}
-        self._log: list[dict[str, Any]] | None = None  # entries that came with the revisions, when those are all
+        self._logs: dict[str, list[dict[str, Any]]] = {}  # all entries of a title, which came with the revisions
 
     def walk(self) -> None:
         """Oldest first, from where an earlier extraction ended."""
@@ -282,9 +293,16 @@ class ArticleWork:
                 return
 
     def walk_all(self) -> None:
-        """Every number: what is new is kept, what changed is replaced, what is gone is marked."""
+        """Every number: what is new is kept, what changed is replaced, what is gone is marked. A limit stays one."""
         seen: set[int] = set()
+        last = self._newest
         for revisions, texts in self._revisions("newer", self._all.options.text, 0):
+            if self._article.limited:
+                revisions = [row for row in revisions if (row.timestamp, row.revid) <= last]
+                kept = {row.text_sha1 for row in revisions}
+                texts = [found for found in texts if found.sha1 in kept]
+                if not revisions:
+                    break
             seen.update(row.revid for row in revisions)
             self.take(revisions, texts, {})
         lost = [row for row in self._stored(set(self.known.fingerprints) - seen) if not row.gone]
@@ -293,6 +311,10 @@ class ArticleWork:
             gone = [msgspec.structs.replace(row, gone=True, extraction_date=now) for row in lost]
             self._all.result.changed += len(gone)
             self.add(Change(self._article.pk, self._version, changed=gone, earlier=lost))
+        if self._article.limited:
+            self._fields["limited"] = True
+            self._all.result.limited.append(self._page.title)
+            return
         self._fields |= {"complete": True, "limited": False}
         if self._all.options.text:
             self._fields["text_complete"] = True
@@ -301,18 +323,15 @@ class ArticleWork:
         """New entries of the log about this article, under each title it had; their types."""
         if not self._wiki.api_url or self._article.source != "api":
             return set()
-        now, events = now_ms(), []
-        for title in dict.fromkeys((self._page.title, *self._article.former_titles)):
-            for entries in self._entries(title):
-                found = [
-                    answers.event(entry, self._wiki.name, self._wiki.locale, self._page, now)
-                    for entry in entries
-                    if entry.get("type") in LOG_TYPES and "logid" in entry
-                ]
-                events += [entry for entry in found if entry.logid not in self.known.events]
-                if any(entry.logid in self.known.events for entry in found):
-                    break
-        events = list({entry.logid: entry for entry in events}.values())
+        found: dict[int, Event] = {}
+        titles = dict.fromkeys((self._page.title, *self._article.former_titles))
+        for title in titles:
+            self._gather(found, self._entries(title))
+        for title in self._earlier_titles(found):
+            if title not in titles:
+                titles[title] = None
+                self._gather(found, map(self._about_this, self._entries(title)))
+        events = list(found.values())
         self.known.events.update(entry.logid for entry in events)
         if events:
             self._fields["last_log"] = max(self.known.events)
@@ -320,12 +339,44 @@ class ArticleWork:
             self.add(Change(self._article.pk, self._version, events=events))
         return {entry.type for entry in events}
 
+    def _gather(self, found: dict[int, Event], parts: Iterable[list[dict[str, Any]]]) -> None:
+        """Entries that are new, newest first."""
+        now = now_ms()
+        for entries in parts:
+            told = [
+                answers.event(entry, self._wiki.name, self._wiki.locale, self._page, now)
+                for entry in entries
+                if entry.get("type") in LOG_TYPES and "logid" in entry
+            ]
+            found |= {event.logid: event for event in told if event.logid not in self.known.events}
+            if any(event.logid in self.known.events for event in told):
+                break
+
+    def _earlier_titles(self, found: dict[int, Event]) -> Iterator[str]:
+        """Titles it had before we met it: the log knows a move by the title that was left."""
+        times = [event.timestamp for event in found.values() if event.action != "move_prot"]  # that one leaves no note
+        notes = [note for note in self.known.notes if all(abs(note[1] - at) > NOTE_MS for at in times)]
+        self.known.notes = []
+        for user, at in list(dict.fromkeys(notes))[:MAX_NOTES]:
+            when = {"lestart": _moment(at - NOTE_MS), "leend": _moment(at + NOTE_MS), "ledir": "newer"}
+            parameters = {"action": "query", "list": "logevents", "letype": "move", "leuser": user, **when}
+            parameters |= {"leprop": LOG_PROPERTIES, "lelimit": AT_ONCE}
+            try:
+                answer = self._all.client.ask(self._wiki.api_url, parameters)
+            except ApiError:  # an imported revision may name whom this wiki does not know
+                continue
+            for entry in self._about_this(answer.get("query", {}).get("logevents", [])):
+                yield str(entry["title"])
+
+    def _about_this(self, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [entry for entry in entries if entry.get("logpage") == self._page.pageid and entry.get("title")]
+
     def _entries(self, title: str) -> Iterator[list[dict[str, Any]]]:
         """Entries of the log about a title, newest first, in parts."""
-        if self._log is not None:
-            yield self._log
+        if title in self._logs:
+            yield self._logs[title]
             return
-        parameters = {"action": "query", "list": "logevents", **_log_of(title, "max")}
+        parameters = {"action": "query", "list": "logevents", **_log_of(title, AT_ONCE)}
         for answer, _ in self._all.client.walk(self._wiki.api_url, parameters):
             yield answer.get("query", {}).get("logevents", [])
 
@@ -388,16 +439,18 @@ class ArticleWork:
             "rvdir": direction,
             "rvlimit": limit or AT_ONCE,
         }
-        together = direction == "older" and not self._article.former_titles
-        if together:  # a refresh is one request
-            parameters |= {"list": "logevents", **_log_of(self._page.title, REFRESH_LIMIT)}
+        title, entries = self._page.title, list[dict[str, Any]]()
+        together = title not in self._logs
+        if together:  # a short history, or a refresh, is one request
+            parameters |= {"list": "logevents", **_log_of(title, limit or AT_ONCE)}
         if after_ms and direction == "newer":
-            parameters["rvstart"] = timestamps.iso(after_ms)[:19] + "Z"
-        for answer, _ in self._all.client.walk(self._wiki.api_url, parameters):
+            parameters["rvstart"] = _moment(after_ms)
+        for answer, further in self._all.client.walk(self._wiki.api_url, parameters):
             now = now_ms()
             if together:
-                entries, together = answer.get("query", {}).get("logevents", []), False
-                self._log = entries if len(entries) < REFRESH_LIMIT else None
+                entries += answer.get("query", {}).get("logevents", [])
+                if not any(name.startswith("le") for name in further or ()):
+                    self._logs[title], together = entries, False
             for found in answers.pages(answer.get("query", {})):
                 if answers.flag(found, "missing"):
                     raise Vanished(f"{self._page.title!r} was deleted from {self._wiki.name} while it was read")
@@ -409,6 +462,8 @@ class ArticleWork:
                     row, brought = answers.revision(
                         entry, self._wiki.name, self._wiki.locale, page, now, self._wiki.temporary
                     )
+                    if direction == "newer":
+                        self.known.look(row.revid, row.parentid, row.sha1, row.user, row.timestamp)
                     rows.append(row)
                     texts += brought
                 yield rows, texts
@@ -425,8 +480,11 @@ class ArticleWork:
 
 
 def _log_of(title: str, limit: int | str) -> dict[str, Any]:
-    properties = "ids|title|type|user|userid|timestamp|comment|details"
-    return {"letitle": title, "leprop": properties, "lelimit": limit}
+    return {"letitle": title, "leprop": LOG_PROPERTIES, "lelimit": limit}
+
+
+def _moment(at: int) -> str:
+    return timestamps.iso(at)[:19] + "Z"
 
 
 # what the lake holds
@@ -438,13 +496,21 @@ def load_known(wiki: Wiki, article: Article, files: Any) -> Known:
     if not article.version:
         return known
     manifest = commits.part(wiki, article.pageid)
+    columns = ["revid", "fingerprint", "version", "timestamp"]
+    if not article.complete:  # its history is walked on from here
+        columns += ["parentid", "sha1", "user"]
     rows: dict[int, tuple[int, int]] = {}
+    walked: list[dict[str, Any]] = []
     for name in (*manifest.bases.get(REVISIONS, ()), *manifest.updates.get(REVISIONS, ())):
-        for row in _rows(files, name, article.pageid, ["revid", "fingerprint", "version", "timestamp"]):
+        for row in _rows(files, name, article.pageid, columns):
             known.times[row["revid"]] = _milliseconds(row["timestamp"])
+            if not article.complete:
+                walked.append(row)
             if row["version"] >= rows.get(row["revid"], (0, -1))[1]:
                 rows[row["revid"]] = (row["fingerprint"], row["version"])
     known.fingerprints = {revid: fingerprint for revid, (fingerprint, _) in rows.items()}
+    for row in sorted(walked, key=lambda row: (row["timestamp"], row["revid"])):
+        known.look(row["revid"], row["parentid"], row["sha1"], row["user"], known.times[row["revid"]])
     known.texts = _texts(files, manifest, article.pageid)
     for name in manifest.bases.get(EVENTS, ()):
         known.events.update(row["logid"] for row in _rows(files, name, article.pageid, ["logid"]))

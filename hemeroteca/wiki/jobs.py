@@ -19,6 +19,7 @@ from hemeroteca.jobs.models import Job
 from hemeroteca.jobs.runner import LOOK_SECONDS, Runner
 from hemeroteca.wiki import commits, dumps, extraction, history_export, queries, services, streams, whole
 from hemeroteca.wiki.budget import now_ms
+from hemeroteca.wiki.commits import Overtaken
 from hemeroteca.wiki.dumps import Imported
 from hemeroteca.wiki.extraction import TITLES_AT_ONCE, Extracted, Extraction, Options
 from hemeroteca.wiki.history_export import Exported
@@ -125,7 +126,12 @@ def extract(job: ActiveJob, order: Extract) -> Extracted:
             work.gathers = False
         titles = islice(extraction.chosen(client, wiki, order), place.titles, None)
         while batch := list(islice(titles, TITLES_AT_ONCE)):
-            work.read_titles(batch)
+            try:
+                work.read_titles(batch)
+            except Interrupted:  # what was read is not asked for again
+                with suppress(Overtaken):
+                    work.write()
+                raise
             place.titles += len(batch)
             keep()
         work.result.requests = requests + client.requests

@@ -164,7 +164,8 @@ class WikiClient:
         """Whether the same is to be asked again; everybody then waits as long as the wiki says."""
         if reply.failure and not reply.status:
             if reply.lasting or attempt + 1 >= MAX_TRIES:
-                raise Unavailable(f"{reply.url} cannot be reached ({reply.failure}); the same order goes on later")
+                where = reply.url.partition("?")[0]
+                raise Unavailable(f"{where} cannot be reached ({reply.failure}); the same order goes on later")
             self._budget.hold(min(2.0**attempt, 60.0), reply.failure)
             return True
         if reply.status == 429 or reply.status >= 500 or reply.failure:

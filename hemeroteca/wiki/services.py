@@ -30,6 +30,7 @@ _HREF = re.compile(rb"""href=["']([^"']+)["']""", re.IGNORECASE)
 
 MAX_TITLES = 100_000
 MAX_WORKERS = 100
+MAX_BOTS = 20_000
 
 
 def extract(
@@ -144,11 +145,11 @@ def find_wiki(client: WikiClient, place: address.Place) -> Wiki:
 
 def refresh_facts(client: WikiClient, api_url: str) -> Wiki:
     """Ask a wiki what it is: language, licence, names of temporary accounts, bots."""
-    answer = client.ask(
-        api_url,
-        {"action": "query", "meta": "siteinfo", "siprop": "general|rightsinfo|autocreatetempuser"},
-    )
-    query = answer.get("query", {})
+    asked = {"action": "query", "meta": "siteinfo", "siprop": "general|rightsinfo|autocreatetempuser"}
+    try:
+        query, bots = _with_bots(client, api_url, asked)
+    except ApiError:  # some wikis do not show their accounts
+        query, bots = client.ask(api_url, asked).get("query", {}), []
     general = query.get("general")
     if not isinstance(general, dict):
         raise ApiClosed(f"{api_url} does not say what wiki it is")
@@ -167,7 +168,7 @@ def refresh_facts(client: WikiClient, api_url: str) -> Wiki:
         "rights": str(rights.get("text", "")),
         "rights_url": str(rights.get("url", "")),
         "temporary": [str(pattern) for pattern in patterns],
-        "bots": _bots(client, api_url),
+        "bots": bots,
         "known_ms": now_ms(),
     }
     wiki, _ = Wiki.objects.update_or_create(name=address.name_of(api_url), defaults=values)
@@ -209,19 +210,17 @@ def _linked(client: WikiClient, place: address.Place) -> Iterator[str]:
             yield urljoin(reply.url, href[1].decode("utf-8", "replace").replace("&amp;", "&")).partition("?")[0]
 
 
-def _bots(client: WikiClient, api_url: str) -> list[str]:
-    """Names of the accounts that are bots now. Revisions do not say it."""
+def _with_bots(client: WikiClient, api_url: str, asked: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """What is asked, and the names of the accounts that are bots now: revisions do not say it."""
+    query: dict[str, Any] = {}
     names: list[str] = []
-    try:
-        for answer, _ in client.walk(
-            api_url, {"action": "query", "list": "allusers", "augroup": "bot", "aulimit": "max"}
-        ):
-            names += [str(entry["name"]) for entry in answer.get("query", {}).get("allusers", ())]
-            if len(names) >= 20_000:
-                break
-    except ApiError:  # some wikis do not show their accounts
-        pass
-    return names
+    for answer, _ in client.walk(api_url, {**asked, "list": "allusers", "augroup": "bot", "aulimit": "max"}):
+        found = answer.get("query", {})
+        query = query or found
+        names += [str(entry["name"]) for entry in found.get("allusers", ())]
+        if len(names) >= MAX_BOTS:
+            break
+    return query, names
 
 
 def _tell_watch(wiki: Wiki, articles: list[Article], at: int) -> None:

@@ -20,6 +20,7 @@ from hemeroteca.wiki.budget import now_ms
 from hemeroteca.wiki.commits import Change, Overtaken
 from hemeroteca.wiki.extraction import (
     AT_ONCE,
+    LOG_PROPERTIES,
     LOG_TYPES,
     PROPERTIES,
     TITLES_AT_ONCE,
@@ -187,7 +188,7 @@ def _read_log(work: Extraction) -> None:
             "list": "logevents",
             "letype": type_,
             "ledir": "newer",
-            "leprop": "ids|title|type|user|userid|timestamp|comment|details",
+            "leprop": LOG_PROPERTIES,
             "lelimit": AT_ONCE,
         }
         for answer, _ in work.client.walk(work.wiki.api_url, parameters):

@@ -58,7 +58,7 @@ def usual(parameters: dict[str, str]) -> Answer | None:
         return 200, {}, SITE
     if parameters.get("list") == "allusers":
         return 200, {}, NO_BOTS
-    if parameters.get("list") == "logevents":
+    if parameters.get("list") == "logevents" and "pageids" not in parameters:
         return 200, {}, {"query": {"logevents": []}}
     if "titles" in parameters:
         return 200, {}, {"query": {"pages": [{"pageid": 7, "ns": 0, "title": parameters["titles"], "lastrevid": 2}]}}

@@ -3,6 +3,8 @@
 import pytest
 
 from hemeroteca.accounts import SYSTEM
+from hemeroteca.jobs import services as jobs
+from hemeroteca.jobs.runner import Runner
 from hemeroteca.wiki import queries
 from hemeroteca.wiki.jobs import Extract, Refresh, Verify
 from hemeroteca.wiki.models import Article
@@ -72,6 +74,26 @@ def test_a_limit_is_obeyed_stated_and_lifted_later(run, mediawiki):
     assert article.due_ms
 
 
+def test_what_was_read_before_ctrl_c_is_not_asked_for_again(house, run, mediawiki):
+    runner = Runner()
+    order = Extract(wiki=mediawiki.api_url, titles=["Caracas"], text=True)
+    job = jobs.submit(SYSTEM, "wiki.extract", order, here=True)
+    ended = runner.run(job, lambda done, *_: runner.cancel() if done >= 100 else None)
+    assert (ended.state, Article.objects.get().revisions) == ("cancelled", 100)
+    rest = extract(run, mediawiki, "Caracas", text=True)
+    assert (rest["revisions"], len(rows(title="Caracas"))) == (CARACAS - 100, CARACAS)
+    assert all(row["text"] for row in rows(title="Caracas"))
+
+
+def test_walking_all_numbers_does_not_lift_a_limit(run, mediawiki):
+    extract(run, mediawiki, "Caracas", max_revisions=50, text=True)
+    result = run("wiki.verify", Verify())
+    assert (result["articles"], result["revisions"], result["texts"], result["changed"]) == (1, 0, 0, 0)
+    assert result["limited"] == ["Caracas"]
+    article = Article.objects.get()
+    assert (article.limited, article.complete, article.revisions, article.due_ms) == (True, False, 50, 0)
+
+
 def test_texts_can_be_brought_after_the_metadata(run, mediawiki):
     extract(run, mediawiki, "Valencia")
     assert {row["text"] for row in rows(title="Valencia")} == {None}
@@ -133,6 +155,25 @@ def test_a_moved_article_is_found_by_both_titles(run, mediawiki):
     assert queries.count(SYSTEM, {"title": "Nombre viejo"}) == queries.count(SYSTEM, {"title": "Nombre nuevo"}) == 2
     assert ("move",) in queries.sql(SYSTEM, "SELECT type FROM events").rows
     assert queries.sql(SYSTEM, "SELECT DISTINCT title FROM revisions").rows == (("Nombre nuevo",),)
+
+
+def test_moves_before_the_first_extraction_are_found(run, mediawiki):
+    """The log knows them by the title that was left, which nobody told us."""
+    mediawiki.edit("Primer nombre", "texto", "Ana")
+    mediawiki.admin(action="protect", title="Primer nombre", protections="edit=sysop", expiry="infinite")
+    mediawiki.admin(action="move", **{"from": "Primer nombre", "to": "Segundo nombre"}, noredirect=1)
+    mediawiki.edit("Primer nombre", "otro artículo", "Ana")
+    mediawiki.admin(action="protect", title="Primer nombre", protections="edit=sysop", expiry="infinite")
+    mediawiki.admin(action="move", **{"from": "Segundo nombre", "to": "Tercer nombre"}, noredirect=1)
+    first = extract(run, mediawiki, "Tercer nombre")
+    found = queries.sql(SYSTEM, "SELECT title, type, action FROM events ORDER BY logid").rows
+    assert found == (
+        ("Primer nombre", "protect", "protect"), ("Primer nombre", "move", "move"),
+        ("Segundo nombre", "protect", "move_prot"), ("Segundo nombre", "move", "move"),
+        ("Tercer nombre", "protect", "move_prot"),
+    )  # fmt: skip
+    again = run("wiki.verify", Verify())
+    assert (first["events"], again["events"]) == (5, 0)
 
 
 def test_a_deleted_article_stays_and_says_so(run, mediawiki):
