@@ -140,7 +140,7 @@ def stop_load(request: HttpRequest, id: Id) -> LoadOut:  # noqa: A002
 def days(request: HttpRequest, number: Number) -> list[dict[str, Any]]:
     """Of the last thirty days, oldest first."""
     actor = access.caller(request)
-    return msgspec.to_builtins(queries.days(actor, services.find_device(str(number))))
+    return msgspec.to_builtins(queries.days(actor, services.device(number)))
 
 
 def countries(request: HttpRequest) -> list[dict[str, Any]]:
@@ -155,7 +155,7 @@ def statement(
     """Newest first."""
     actor = access.caller(request)
     if device:
-        row = services.find_device(str(device))
+        row = services.device(device)
         lines = queries.statement(actor, Kind.DEVICE, row.pk, row.owner)
     else:
         client = Client.objects.filter(owner=actor.user).first()

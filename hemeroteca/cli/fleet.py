@@ -23,6 +23,7 @@ app.add_typer(load_test.app, name="load-test")
 Name = Annotated[str, typer.Argument(help="Name of the device.")]
 Owner = Annotated[str, typer.Option(help="Who lends it.")]
 OwnerMaybe = Annotated[str, typer.Option(help="Whose it is, when several people have one of that name.")]
+Days = Annotated[int, typer.Option(min=0, max=36500, help="Its token is valid so long; 0: no end.")]
 User = Annotated[str, typer.Argument(help="Name of the person.")]
 
 
@@ -179,7 +180,7 @@ def log(data: Data = None, json: Json = False) -> None:
 def add_device(
     name: Name,
     owner: Owner,
-    days: Annotated[int, typer.Option(min=0, max=36500, help="Its token is valid so long; 0: no end.")] = 0,
+    days: Days = 0,
     data: Data = None,
     json: Json = False,
 ) -> None:
@@ -207,12 +208,12 @@ def device_code(name: Name, owner: OwnerMaybe = "", data: Data = None, json: Jso
 
 
 @device.command("rotate")
-def rotate(name: Name, owner: OwnerMaybe = "", data: Data = None, json: Json = False) -> None:
+def rotate(name: Name, owner: OwnerMaybe = "", days: Days = 0, data: Data = None, json: Json = False) -> None:
     """Another token; the old one is valid for an hour more."""
     setup(data)
     from hemeroteca.fleet import services
 
-    token = services.rotate_token(actor(), _find(name, owner))
+    token = services.rotate_token(actor(), _find(name, owner), days)
     tell({"token": token}) if json else typer.echo(token)
 
 

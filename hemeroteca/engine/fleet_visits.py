@@ -18,6 +18,7 @@ from hemeroteca.fetch import Guard, Result
 from hemeroteca.fleet import (
     agreement,
     assignment,
+    coordinator,
     dispatch,
     geolocation,
     protocol,
@@ -185,6 +186,7 @@ class FleetVisits:
             self._leave_it(visit)
             return
         request = self._engine.visits.request(visit, question.run)
+        request.headers = (("User-Agent", coordinator.agent()), *request.headers)  # a page may depend on who asks
         if visit.followed and not question.run.options.for_fleet:
             request.etag, request.last_modified = visit.etag, visit.last_modified
         self._engine.fetcher.submit(request, self._engine_answered)
@@ -223,8 +225,8 @@ class FleetVisits:
             key=trip.visit.key,
             status=arrival.capture.status,
             location=arrival.capture.header("location"),
-            capture=arrival.row.record_id if arrival.row is not None else None,
-            cached=trip.visit.served,
+            capture=arrival.row.record_id if arrival.row is not None else trip.visit.served,
+            cached=trip.visit.served is not None,
         )
 
     @property
@@ -711,7 +713,8 @@ class FleetVisits:
             self._ask_again(visit, result, question.run)
 
     def _engine_answered(self, result: Result) -> None:
-        """The engine asked itself. Where it disagrees it asks twice: the page may differ by itself."""
+        """The engine asked itself. Where it disagrees it asks twice: the page may differ by itself. Where each of three
+        was shown something else, the page depends on where one asks from, and nobody is blamed either."""
         visit: Visit = result.request.tag
         question = self._questions.get(visit)
         if question is None or visit.lease is None or question.run.id not in self._engine.runs:
@@ -735,7 +738,8 @@ class FleetVisits:
             self._ask_again(visit, result, question.run)
         else:
             stable = agreement.agree(own[0].fingerprint, own[1].fingerprint)
-            wrong = Answer.Verdict.INVALID if stable else Answer.Verdict.OPEN
+            alone = len(theirs) < 2 or any(right.values())  # two that said the same were believed before
+            wrong = Answer.Verdict.INVALID if stable and alone else Answer.Verdict.OPEN
             verdicts = {one: Answer.Verdict.VALID if good else wrong for one, good in right.items()}
             best = next((one for one in theirs if right[id(one)]), own[-1])
             self._settle(visit, verdicts, best)

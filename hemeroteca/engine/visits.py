@@ -300,7 +300,7 @@ class Visits:
             return None
         if _depends_on_client(record.head) or (options.job and not _may_be_shared(record.head)):
             return None
-        visit.served = True
+        visit.served = row.record_id
         body = record.payload()
         return Result(
             request=Request(url=visit.url, tag=visit),

@@ -56,6 +56,7 @@ class Hello(msgspec.Struct, forbid_unknown_fields=True):
     categories: tuple[str, ...] = USUAL_CATEGORIES
     caps: LentCaps = LentCaps()
     blocks: list[Number] = []  # that it still has in hand: it was cut off, not started anew
+    resting: bool = False  # it takes no work yet
 
 
 class Welcome(msgspec.Struct):
@@ -122,6 +123,7 @@ class Orders(msgspec.Struct):
     drop: list[int] = []  # blocks it no longer holds
     closed: list[str] = []  # hosts it must not ask any more
     stop: str = ""  # why it must stop altogether
+    rest: str = ""  # why it shall wait, and give back what it has, until it is told otherwise
     work: bool = False  # a block waits for it: it need not wait any longer
     load: bool = False  # a load test runs: POST /fleet/v1/load, each second
 

@@ -304,7 +304,7 @@ def test_a_volunteer_stops_with_one_click_or_loses_the_token(served, volunteer):
     wait_for(lambda: served.devices()["pi"]["state"] == "online", "it is back")
     page = subprocess.run(["curl", "-sf", address], capture_output=True, text=True, check=True).stdout
     key = page.partition('value="')[2].partition('"')[0]
-    subprocess.run(["curl", "-sf", "-d", f"k={key}", f"{address}stop"], capture_output=True, check=True)
+    subprocess.run(["curl", "-sf", "-d", f"k={key}&do=Stop", address], capture_output=True, check=True)
     again.communicate(timeout=PATIENCE)
     assert again.returncode == 0
 
