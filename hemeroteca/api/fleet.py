@@ -16,6 +16,7 @@ from hemeroteca.errors import Invalid
 from hemeroteca.fleet import loads, queries, services, vantage
 from hemeroteca.fleet.accounting import Kind
 from hemeroteca.fleet.models import Client, LoadTest, VantageCheck
+from hemeroteca.warc.timestamps import moment
 
 Id = Annotated[uuid.UUID, Path(description="Its name.")]
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the device.")]
@@ -162,7 +163,7 @@ def statement(
         if client is None:
             raise Invalid("you are no client of the fleet; say which device with `device`")
         lines = queries.statement(actor, Kind.CLIENT, client.pk, actor.user)
-    return [filled(StatementLineOut, line) for line in lines]
+    return [filled(StatementLineOut, line, at=moment(line.at_ms)) for line in lines]
 
 
 def _vantage(shape: Any, row: VantageCheck, **more: Any) -> Any:

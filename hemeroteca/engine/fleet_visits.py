@@ -178,6 +178,11 @@ class FleetVisits:
             self._drop(visit)  # its owner closed it meanwhile: nobody asks again to confirm anything
             self._engine.visits.exclude(visit, closed)
             return
+        if run.stopping and not run.stopping.startswith("limit"):
+            self._drop(visit)
+            if visit.lease is not None:
+                visit.lease.give_back(visit)
+            return
         if question.by_peer and self._peer(visit, question) is not None:
             self._to_peers.append(visit)
             return
@@ -263,10 +268,11 @@ class FleetVisits:
             visit.lease.done(visit)
 
     def stop(self, crawl: int) -> None:
-        """A crawl is being stopped: what nobody has taken comes back."""
+        """A crawl is being stopped: what nobody has taken comes back, and devices return what they have."""
         mine = [number for number, out in self._blocks.items() if any(v.crawl == crawl for v in out.visits.values())]
         for number in dispatch.withdraw(mine):
             self._give_back(self._blocks.pop(number))
+        dispatch.recall(mine)
 
     def close(self) -> None:
         """The engine ends: nothing more is handed out. The next one leaves hosts alone that devices still hold."""

@@ -121,6 +121,7 @@ class Orders(msgspec.Struct):
     """What a device is told at a heartbeat."""
 
     drop: list[int] = []  # blocks it no longer holds
+    back: list[int] = []  # blocks to be returned as they are: nobody wants the rest
     closed: list[str] = []  # hosts it must not ask any more
     stop: str = ""  # why it must stop altogether
     rest: str = ""  # why it shall wait, and give back what it has, until it is told otherwise

@@ -181,6 +181,9 @@ def test_a_client_sees_how_it_stands_without_asking_anew():
     assert ana.ask("GET", "fleet/client").status_code == 404
     asked = ana.ask("POST", "fleet/client", {"purpose": "prices of medicines, for a study"}).json()
     services.approve(SYSTEM, services.find_client("ana"), 5, 60)
+    (line,) = ana.ask("GET", "fleet/statement").json()
+    assert line["amount"] == 5.0
+    assert line["at"]
     found = ana.ask("GET", "fleet/client").json()
     assert (found["state"], found["per_day"], found["credits"], found["secret"]) == (
         "approved",

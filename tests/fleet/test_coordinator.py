@@ -291,7 +291,11 @@ def test_a_heartbeat_tells_what_to_drop_and_which_hosts_closed():
     lease = pi.lease()
     services.close_host(SYSTEM, "b.test", "its owner asked")
     told = pi.post("beat", {"blocks": [lease["block"], 999]}).json()
-    assert told == {"drop": [999], "closed": ["b.test"], "stop": "", "rest": "", "work": False, "load": False}
+    nothing = {"back": [], "stop": "", "rest": "", "work": False, "load": False}
+    assert told == {"drop": [999], "closed": ["b.test"], **nothing}
+    dispatch.recall([lease["block"]])
+    told = pi.post("beat", {"blocks": [lease["block"]]}).json()
+    assert told == {"drop": [], "closed": ["b.test"], **nothing, "back": [lease["block"]]}
     offer(pi.row)
     assert pi.post("beat", {}).json()["work"]  # it need not wait until it asks again
     services.set_state(SYSTEM, pi.row, Device.State.PAUSED, "by its owner")

@@ -443,6 +443,19 @@ def test_a_device_that_takes_no_work_tells_the_coordinator(worker):
     assert "sites refuse this address" in link.beats[-1]["says"]
 
 
+def test_a_block_that_is_recalled_is_returned_as_it_is(worker):
+    urls = [f"http://{n}.test/" for n in range(40)]  # 32 are begun
+    _, fetching, link = worker(urls)
+    wait_for(lambda: len(fetching.orders) == 32, "it works")
+    link.orders = {"back": [1]}
+    wait_for(lambda: len(link.beats) >= 2, "it has heard of it")
+    for url in list(fetching.orders):
+        fetching.answer(url)
+    wait_for(lambda: link.returned, "it is returned")
+    assert link.returned[0].count(b"WARC-Type: response") == 32
+    assert not fetching.orders  # nothing more was begun
+
+
 @pytest.mark.parametrize("where", ["here", "at the coordinator"])
 def test_a_device_that_is_paused_gives_back_what_it_has_and_goes_on_later(worker, where):
     urls = [f"http://{n}.test/" for n in range(40)]  # 32 are begun

@@ -533,6 +533,7 @@ class Worker:
                 block = self._blocks.get(number)
                 if block is not None and number in told and block.left:
                     block.dropped = True
+            self._give_back(set(orders.get("back", [])))
             self._lock.notify_all()
         if orders.get("work"):
             self._called.set()
@@ -588,12 +589,13 @@ class Worker:
             pass
         self._meter.close()
 
-    def _give_back(self) -> None:
-        """All that was not begun: its blocks are returned without it."""
+    def _give_back(self, numbers: set[int] | None = None) -> None:
+        """What was not begun, of these blocks or of all: they are returned without it."""
         for host in self._hosts.values():
-            for job in host.jobs:
+            gone = [job for job in host.jobs if numbers is None or job.block.number in numbers]
+            for job in gone:
+                host.jobs.remove(job)
                 self._end(job.block)
-            host.jobs.clear()
 
     def _wait(self, seconds: float) -> None:
         """Until then, or until there is work."""
