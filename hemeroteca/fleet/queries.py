@@ -27,7 +27,6 @@ from hemeroteca.fleet.models import (
     Standing,
 )
 
-
 COUNTS = ("requests", "valid", "invalid", "bytes", "2xx", "3xx", "4xx", "5xx", "none")  # of a device, for people
 
 

@@ -378,15 +378,19 @@ def change_settings(actor: Actor, changes: dict[str, Any]) -> FleetSettings:
             raise Invalid(f"`{name}` is not a setting of the fleet; these are: {', '.join(sorted(known))}")
     if changes.get("strategy", "auto") not in STRATEGIES:
         raise Invalid(f"strategy {changes['strategy']!r} is not known; write one of: {', '.join(STRATEGIES)}")
+    for name, value in changes.items():
+        bounds = SETTING_RANGES.get(name)
+        try:
+            given = getattr(msgspec.convert({name: value}, FleetSettings, strict=False), name)
+            possible = bounds is None or bounds[0] <= given <= bounds[1]
+        except msgspec.ValidationError:
+            possible = False
+        if not possible:
+            wanted = f"{bounds[0]} to {bounds[1]}" if bounds is not None else "true or false"
+            raise Invalid(f"{name} = {value} is not possible; write {wanted}")
     with transaction.atomic():
         merged = {**msgspec.to_builtins(fleet_settings()), **changes}
-        try:
-            kept = msgspec.convert(merged, FleetSettings, strict=False)
-        except msgspec.ValidationError as error:
-            raise Invalid(f"settings of the fleet: {error}")
-        for name, (least, most) in SETTING_RANGES.items():
-            if not least <= getattr(kept, name) <= most:
-                raise Invalid(f"{name} = {getattr(kept, name)} is not possible; write {least} to {most}")
+        kept = msgspec.convert(merged, FleetSettings, strict=False)
         Setting.objects.update_or_create(pk=1, defaults={"values": msgspec.to_builtins(kept), "changed_ms": now_ms()})
     audit(actor.name, "set", ", ".join(f"{name}={value}" for name, value in changes.items()))
     return kept

@@ -246,3 +246,9 @@ def test_settings_change_while_it_runs_and_nonsense_is_refused():
     for wrong in ({"strategy": "magic"}, {"max_block": "0"}, {"colour": "red"}, {"device_percent": "101"}):
         with pytest.raises(Invalid):
             services.change_settings(SYSTEM, wrong)
+    for wrong, why in (
+        ({"max_block": "many"}, "max_block = many is not possible; write 1 to 1024"),
+        ({"local": "maybe"}, "local = maybe is not possible; write true or false"),
+    ):
+        with pytest.raises(Invalid, match=why):
+            services.change_settings(SYSTEM, wrong)

@@ -73,8 +73,9 @@ class Page:
             self._send(handler, 403, "Use the buttons on the page.")
             return
         self._buttons[name]()
-        back = "" if name == "Stop" else "<meta http-equiv=refresh content='0;/'>"
-        self._send(handler, 200, f"{back}{name}: what is done is returned, the rest is given back.")
+        back = "" if name == "Stop" else "<meta http-equiv=refresh content='1;/'>"
+        what = "It goes on." if name == "Go on" else f"{name}: what is done is returned, the rest is given back."
+        self._send(handler, 200, back + what)
 
     def _send(self, handler: BaseHTTPRequestHandler, status: int, text: str) -> None:
         data = text.encode()
