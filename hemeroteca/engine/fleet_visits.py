@@ -58,6 +58,7 @@ TIDY_SECONDS = 3600.0
 MAX_BROUGHT = 50_000  # answers on their way through ingest that are remembered
 MAX_HOSTS = 50_000  # whose country, speeds, rules and known answers are remembered
 PROBE_SECONDS = 1800.0  # that an answer is taken for known
+SIGNED_SECONDS = 60.0  # for which the engine's own signature to a site is good
 SUSPECTED = 20  # results of a device that gave another answer, all of which the engine checks
 BLOCKED = (403, 451)  # a client's URL so answered is asked from no other country
 
@@ -191,10 +192,17 @@ class FleetVisits:
             self._leave_it(visit)
             return
         request = self._engine.visits.request(visit, question.run)
-        request.headers = (("User-Agent", coordinator.agent()), *request.headers)  # a page may depend on who asks
+        request.headers = (*request.headers, *self._as_a_device(visit))
         if visit.followed and not question.run.options.for_fleet:
             request.etag, request.last_modified = visit.etag, visit.last_modified
         self._engine.fetcher.submit(request, self._engine_answered)
+
+    def _as_a_device(self, visit: Visit) -> list[tuple[str, str]]:
+        """The headers by which a site knows the fleet: a page may depend on who asks."""
+        named = [("User-Agent", coordinator.agent())]
+        if self._signer is not None:
+            named += self._signer.sign(origin_of(visit.url).partition("://")[2], time.time(), SIGNED_SECONDS)
+        return named
 
     # the loop
 

@@ -40,8 +40,9 @@ class Site:
                 page = f"<title>{self.path}</title><p>This page is number {self.path} and that is the truth</p>"
                 if self.path == "/restless":
                     page += f"<b>{len(site.asked)}</b>"
-                if self.path == "/robot":
+                if self.path == "/robot":  # as many do: the one word in the name, and those who are signed
                     page += "<p>No robots, please</p>" * ("bot" in self.headers["User-Agent"])
+                    page += "<p>Welcome, you are who you say</p>" * ("Signature" in self.headers)
                 self.send_response(200)
                 self.send_header("Content-Type", "text/html")
                 self.end_headers()
@@ -79,7 +80,10 @@ class Served:
     def __init__(self, folder) -> None:
         with held_port() as port:
             self.port = port
-            self.system = System(folder / "data", delay=0.1, delay_factor=0, replay=0, port=port, config=os.devnull)
+            self.system = System(
+                folder / "data", delay=0.1, delay_factor=0, replay=0, port=port, config=os.devnull,
+                public_url=f"http://127.0.0.1:{port}",
+            )  # fmt: skip
             self.process = self.system.start("serve")
         self.server = f"http://127.0.0.1:{self.port}"
         wait_for(lambda: self._curl("/robots.txt").returncode == 0, "the server answers")
@@ -175,7 +179,7 @@ def test_a_lie_never_reaches_the_archive_and_the_liar_is_slowed(site, served):
 def test_an_honest_device_is_believed_and_a_restless_page_is_nobodys_fault(site, served):
     served.system.run("fleet", "set", "probe_percent=0")  # else a page may be asked for a second time, to try it
     worker = served.worker("honest")
-    names = [*range(BEFORE_TRUST - 1), "robot", "restless"]  # one depends on the User-Agent: all say the same one
+    names = [*range(BEFORE_TRUST - 1), "robot", "restless"]  # one depends on who asks: all say the same
     urls = [f"{site.address}/{name}" for name in names]
     hidden = [f"{site.address}/private/x", f"{site.address}/own/x"]
     found = served.fetch(urls + hidden)
