@@ -162,10 +162,11 @@ def _ingest(device) -> Row:
 
 class Sites:
     """Hosts: addresses of loopback behind one port, each answer after a while; remembers when each page was first
-    asked for, so that checks count for nothing."""
+    asked for, so that checks count for nothing, and when anything was asked for, checks and robots.txt included."""
 
     def __init__(self, latency: Callable[[str, str], float] = lambda source, site: LATENCY) -> None:
         self.pages: dict[tuple[str, bytes], float] = {}
+        self.requests: list[float] = []
         self._latency = latency
         ready = threading.Event()
         threading.Thread(target=lambda: asyncio.run(self._serve(ready)), daemon=True).start()
@@ -183,6 +184,7 @@ class Sites:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 path = head.split(b" ", 2)[1]
                 known = path != b"/robots.txt"
+                self.requests.append(time.monotonic())
                 if known:
                     site, source = (writer.get_extra_info(name)[0] for name in ("sockname", "peername"))
                     self.pages.setdefault((site, path), time.monotonic())

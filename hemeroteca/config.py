@@ -109,7 +109,7 @@ class Config:
         default=2, metadata={"help": "jobs that `serve` does at once; each process lives only while there is work"}
     )
     job_limits: tuple[str, ...] = field(
-        default=("archive.import=1", "instance.backup=1"),
+        default=("archive.import=1", "instance.backup=1", "fleet.webhook=1"),
         metadata={"help": "most jobs of a kind that run at once, `kind=number` each, e.g. `wiki.extract=1`"},
     )
     commit_seconds: float = field(default=1.0, metadata={"help": "longest time between two commits"})

@@ -27,7 +27,7 @@ from hemeroteca.archive import queries as archive
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import NotFound
 from hemeroteca.fleet import fetches, queries, services
-from hemeroteca.fleet.models import FetchJob, FetchResult
+from hemeroteca.fleet.models import Client, FetchJob, FetchResult
 from hemeroteca.plain import whole_number
 from hemeroteca.warc.store import reading_ahead
 from hemeroteca.warc.timestamps import moment
@@ -106,6 +106,8 @@ class ClientOut(Schema):
     per_day: int = Field(description="Most URLs in a day.")
     price: int = Field(description="Thousandths of a credit per resolved request.")
     secret: str = Field(description="Key your webhooks are signed with (HMAC-SHA256).")
+    used: int = Field(description="URLs ordered within a day.")
+    credits: float = Field(description="Credits left.")
 
 
 def order(request: HttpRequest, wanted: FetchOrder) -> FetchOut:
@@ -208,8 +210,16 @@ def ask(request: HttpRequest, wanted: ClientOrder) -> ClientOut:
     """Ask to be a client; the operator approves each one and its purpose."""
     actor = access.caller(request)
     assert actor.user is not None
-    client = services.ask(actor, actor.user, wanted.purpose)
-    return filled(ClientOut, client)
+    return _client_out(services.ask(actor, actor.user, wanted.purpose))
+
+
+def client(request: HttpRequest) -> ClientOut:
+    """What the operator decided, what is left, and the key of your webhooks."""
+    user = access.caller(request).user
+    found = queries.client(user) if user is not None else None
+    if found is None:
+        raise NotFound("you are not a client of this fleet; ask to be one with POST /api/v1/fleet/client and a purpose")
+    return _client_out(found)
 
 
 def status(request: HttpRequest) -> dict[str, Any]:
@@ -323,6 +333,10 @@ def _job_out(job: FetchJob) -> FetchOut:
         created_at=moment(job.created_ms),
         result=None,
     )
+
+
+def _client_out(client: Client) -> ClientOut:
+    return filled(ClientOut, client, used=queries.used_today(client.owner), credits=queries.balance_of(client))
 
 
 def _result_out(row: FetchResult) -> FetchResultOut:

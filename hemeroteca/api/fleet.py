@@ -16,6 +16,7 @@ from hemeroteca.errors import Invalid
 from hemeroteca.fleet import loads, queries, services, vantage
 from hemeroteca.fleet.accounting import Kind
 from hemeroteca.fleet.models import Client, LoadTest, VantageCheck
+from hemeroteca.warc.timestamps import moment
 
 Id = Annotated[uuid.UUID, Path(description="Its name.")]
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the device.")]
@@ -140,7 +141,7 @@ def stop_load(request: HttpRequest, id: Id) -> LoadOut:  # noqa: A002
 def days(request: HttpRequest, number: Number) -> list[dict[str, Any]]:
     """Of the last thirty days, oldest first."""
     actor = access.caller(request)
-    return msgspec.to_builtins(queries.days(actor, services.find_device(str(number))))
+    return msgspec.to_builtins(queries.days(actor, services.device(number)))
 
 
 def countries(request: HttpRequest) -> list[dict[str, Any]]:
@@ -155,14 +156,14 @@ def statement(
     """Newest first."""
     actor = access.caller(request)
     if device:
-        row = services.find_device(str(device))
+        row = services.device(device)
         lines = queries.statement(actor, Kind.DEVICE, row.pk, row.owner)
     else:
         client = Client.objects.filter(owner=actor.user).first()
         if client is None:
             raise Invalid("you are no client of the fleet; say which device with `device`")
         lines = queries.statement(actor, Kind.CLIENT, client.pk, actor.user)
-    return [filled(StatementLineOut, line) for line in lines]
+    return [filled(StatementLineOut, line, at=moment(line.at_ms)) for line in lines]
 
 
 def _vantage(shape: Any, row: VantageCheck, **more: Any) -> Any:

@@ -152,6 +152,7 @@ ROUTES = (
     Route(GET, "/fleet/credits", "fleet.credits", fetch.balances, "Credits"),
     Route(GET, "/fleet/leaderboard", "fleet.status", fetch.leaderboard, "Devices that want to be seen"),
     Route(POST, "/fleet/client", "fleet.ask", fetch.ask, "Ask to be a client"),
+    Route(GET, "/fleet/client", "fleet.ask", fetch.client, "How you stand as a client"),
     Route(GET, "/fleet/devices/{number}/days", "fleet.devices", fleet.days, "What a device did on each day"),
     Route(GET, "/fleet/statement", "fleet.credits", fleet.statement, "Entries of an account"),
     Route(GET, "/fleet/countries", "fleet.status", fleet.countries, "Devices of each country"),

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from hemeroteca.cli import load_test, vantage
 from hemeroteca.cli.common import Data, Json, actor, printable, setup, stamp, tell, tell_all, unmarked
@@ -23,6 +23,7 @@ app.add_typer(load_test.app, name="load-test")
 Name = Annotated[str, typer.Argument(help="Name of the device.")]
 Owner = Annotated[str, typer.Option(help="Who lends it.")]
 OwnerMaybe = Annotated[str, typer.Option(help="Whose it is, when several people have one of that name.")]
+Days = Annotated[int, typer.Option(min=0, max=36500, help="Its token is valid so long; 0: no end.")]
 User = Annotated[str, typer.Argument(help="Name of the person.")]
 
 
@@ -85,7 +86,8 @@ def credits(  # noqa: A001 - the name of the command
 @app.command()
 def simulate(
     urls: Annotated[int, typer.Option(min=1000, max=10_000_000, help="How many to fetch.")] = 200_000,
-    seed: Annotated[int, typer.Option(help="Another one is another fleet.")] = 1,
+    seed: Annotated[int, typer.Option(help="Of the first fleet.")] = 1,
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="Fleets that are tried, each with the next seed.")] = 5,
     honest: Annotated[int, typer.Option(min=1, help="Devices that do as they should.")] = 60,
     slow: Annotated[int, typer.Option(min=0, help="… ten times slower.")] = 10,
     flaky: Annotated[int, typer.Option(min=0, help="… that often give no answer.")] = 5,
@@ -103,13 +105,22 @@ def simulate(
         honest=honest, slow=slow, flaky=flaky, lying=lying, patient=patient, colluding=colluding, hoarding=hoarding,
         lie_rate=lie_rate,
     )  # fmt: skip
-    found = trust_simulator.simulate(mix, urls, seed)
+    found = [trust_simulator.simulate(mix, urls, seed + n) for n in range(seeds)]
+    measures = {
+        "wrong results that nobody noticed": [one.undetected for one in found],
+        "further requests, once trust is built": [one.overhead for one in found],
+        "further requests, in the first tenth": [one.overhead_start for one in found],
+        "honest devices slowed": [one.honest_slowed / one.devices for one in found],
+    }
     if json:
-        tell(found)
+        told = {name: {"mean": sum(values) / seeds, "worst": max(values)} for name, values in measures.items()}
+        tell({"seeds": [seed, seed + seeds - 1], "measures": told, "fleets": found})
         return
-    table = Table(show_header=False)
-    for name, value in msgspec.to_builtins(found).items():
-        table.add_row(name.replace("_", " "), f"{value:.4%}" if isinstance(value, float) else str(value))
+    typer.echo(f"{mix.liars:.0%} of {found[0].devices} devices lie; {urls:,} URLs; seeds {seed} to {seed + seeds - 1}")
+    table = Table("", *(Column(name, justify="right") for name in ("mean", "worst", "to reach")))
+    goals = ("≤ 0.1 %", "≤ 12 %", "", "")
+    for (name, values), goal in zip(measures.items(), goals, strict=True):
+        table.add_row(name, f"{sum(values) / seeds:.3%}", f"{max(values):.3%}", goal)
     Console().print(table)
 
 
@@ -139,14 +150,24 @@ def set_settings(
 
 @app.command()
 def close(
-    host: Annotated[str, typer.Argument(help="Host; all below it too.")],
+    host: Annotated[str, typer.Argument(help="Host; all below it too. Without one, those that are closed.")] = "",
     reason: Annotated[str, typer.Option(help="For people.")] = "by the operator",
     data: Data = None,
+    json: Json = False,
 ) -> None:
-    """Leave a host alone from now on, leased blocks included."""
+    """Leave a host alone from now on, leased blocks included; or list the hosts that are left alone."""
     setup(data)
-    from hemeroteca.fleet import services
+    from hemeroteca.fleet import queries, services
 
+    if not host:
+        tell_all(
+            queries.closed(),
+            json,
+            ("host", "since", "by its owner", "why"),
+            lambda one: (one.host, stamp(moment(one.at_ms)), "yes" if one.by_owner else "", one.reason),
+            lambda one: {"host": one.host, "at_ms": one.at_ms, "by_owner": one.by_owner, "reason": one.reason},
+        )
+        return
     typer.echo(f"{services.close_host(actor(), host, reason).host} is closed to the fleet")
 
 
@@ -179,7 +200,7 @@ def log(data: Data = None, json: Json = False) -> None:
 def add_device(
     name: Name,
     owner: Owner,
-    days: Annotated[int, typer.Option(min=0, max=36500, help="Its token is valid so long; 0: no end.")] = 0,
+    days: Days = 0,
     data: Data = None,
     json: Json = False,
 ) -> None:
@@ -196,6 +217,43 @@ def add_device(
     typer.echo(f"for device {new.device.name} of {owner}; keep it now, only its hash is stored", err=True)
 
 
+@device.command("show")
+def show_device(name: Name, owner: OwnerMaybe = "", data: Data = None, json: Json = False) -> None:
+    """What is known of a device, what it did, and what it did on each of the last thirty days."""
+    setup(data)
+    from hemeroteca.fleet import queries
+
+    row = _find(name, owner)
+    (facts,) = [one for one in queries.devices(actor(), row.owner) if one.id == row.pk]
+    days = queries.days(actor(), row)
+    if json:
+        tell({**msgspec.to_builtins(facts), "days": msgspec.to_builtins(days)})
+        return
+    seen = stamp(moment(facts.seen_ms)) if facts.seen_ms else "never"
+    shown = {
+        "device": f"{facts.name} of {facts.owner}, number {facts.id}",
+        "state": " ".join(part for part in (facts.state, facts.reason or facts.says) if part),
+        "last contact": seen,
+        "agreed to": ", ".join(facts.activities),
+        "kinds of pages": ", ".join(facts.categories),
+        "system": facts.system,
+        "worker": facts.version,
+        "country, network": " ".join(part for part in (facts.country, facts.network) if part),
+        "valid in a row": f"{facts.score}; {facts.checked:.0%} of its answers are checked",
+        "URLs given, per second": f"{facts.total}, {facts.speed:.1f}",
+        "credits": f"{facts.credits:.2f}",
+    }
+    table = Table(show_header=False)
+    for title, value in shown.items():
+        table.add_row(title, unmarked(value))
+    Console().print(table)
+    did = Table(Column("", no_wrap=True), *(Column(name, justify="right") for name in queries.COUNTS))
+    worked = [(one.day, one.counts) for one in days if one.requests]
+    for when, counts in [("ever", facts.counts), ("today", facts.today), *worked]:
+        did.add_row(when, *(str(counts.get(name, 0)) for name in queries.COUNTS))
+    Console().print(did)
+
+
 @device.command("code")
 def device_code(name: Name, owner: OwnerMaybe = "", data: Data = None, json: Json = False) -> None:
     """A one-time code to type on the device within 15 minutes: `worker.pyz --server URL --code CODE`."""
@@ -207,12 +265,12 @@ def device_code(name: Name, owner: OwnerMaybe = "", data: Data = None, json: Jso
 
 
 @device.command("rotate")
-def rotate(name: Name, owner: OwnerMaybe = "", data: Data = None, json: Json = False) -> None:
+def rotate(name: Name, owner: OwnerMaybe = "", days: Days = 0, data: Data = None, json: Json = False) -> None:
     """Another token; the old one is valid for an hour more."""
     setup(data)
     from hemeroteca.fleet import services
 
-    token = services.rotate_token(actor(), _find(name, owner))
+    token = services.rotate_token(actor(), _find(name, owner), days)
     tell({"token": token}) if json else typer.echo(token)
 
 
@@ -319,17 +377,31 @@ def complaint(
     number: Annotated[int, typer.Argument(help="Number of the result; 0 lists open complaints.")] = 0,
     uphold: Annotated[bool | None, typer.Option("--uphold/--deny", help="What you decide.")] = None,
     data: Data = None,
+    json: Json = False,
 ) -> None:
     """List open complaints about results, or decide one; one that is upheld is refunded."""
     setup(data)
 
     from hemeroteca.fleet import fetches, queries
 
-    if number and uphold is not None:
+    if number:
+        if uphold is None:
+            raise Invalid(f"say what you decide about the complaint {number}: --uphold or --deny")
         typer.echo(f"{number}: {fetches.decide(actor(), number, uphold).complaint_state}")
         return
-    for one in queries.complaints(actor()):
-        typer.echo(f"{one.pk} {printable(one.url)}: {printable(one.complaint)}")
+    tell_all(
+        queries.complaints(actor()),
+        json,
+        ("number", "URL", "status", "devices", "complaint"),
+        lambda one: (one.pk, one.url, one.status, ", ".join(one.devices), one.complaint),
+        lambda one: {
+            "number": one.pk,
+            "url": one.url,
+            "status": one.status,
+            "devices": one.devices,
+            "complaint": one.complaint,
+        },
+    )
 
 
 def _find(name: str, owner: str) -> Any:

@@ -166,7 +166,7 @@ def device(request: HttpRequest, number: int) -> HttpResponse:
             case "pause":
                 services.set_state(actor, row, Device.State.PAUSED, _("by its owner"))
             case "go-on":
-                services.set_state(actor, row, Device.State.ACTIVE)
+                services.set_state(actor, row, Device.State.ACTIVE, request.POST.get("reason", "").strip()[:500])
             case "list":
                 services.list_device(actor, row, not row.listed)
             case "revoke":
@@ -197,6 +197,7 @@ def device(request: HttpRequest, number: int) -> HttpResponse:
             unit="yearmonthdate",
         ),
         "worked": any(one.requests for one in days),
+        "did": [(_("today"), _counted(facts.today)), (_("ever"), _counted(facts.counts))],
         "today": days[-1],
         "lines": [(one, _moved(one.reason)) for one in queries.statement(actor, Kind.DEVICE, row.pk, row.owner, 20)],
     }
@@ -479,6 +480,11 @@ def _qr_code(text: str) -> str:
         light="#fff", svgclass=None, lineclass=None, omitsize=True, title=_("The command as a QR code")
     )
     return mark_safe(drawn)  # noqa: S308 - only the code itself, drawn, and a title of ours
+
+
+def _counted(counts: dict[str, int]) -> dict[str, Any]:
+    names = [name for name in queries.COUNTS if name != "bytes"]
+    return {"numbers": [counts.get(name, 0) for name in names], "bytes": counts.get("bytes", 0)}
 
 
 def _kinds(day: queries.DeviceDayFacts) -> list[tuple[str, int]]:

@@ -18,6 +18,7 @@ from hemeroteca.fetch import Guard, Result
 from hemeroteca.fleet import (
     agreement,
     assignment,
+    coordinator,
     dispatch,
     geolocation,
     protocol,
@@ -57,6 +58,7 @@ TIDY_SECONDS = 3600.0
 MAX_BROUGHT = 50_000  # answers on their way through ingest that are remembered
 MAX_HOSTS = 50_000  # whose country, speeds, rules and known answers are remembered
 PROBE_SECONDS = 1800.0  # that an answer is taken for known
+SIGNED_SECONDS = 60.0  # for which the engine's own signature to a site is good
 SUSPECTED = 20  # results of a device that gave another answer, all of which the engine checks
 BLOCKED = (403, 451)  # a client's URL so answered is asked from no other country
 
@@ -177,6 +179,11 @@ class FleetVisits:
             self._drop(visit)  # its owner closed it meanwhile: nobody asks again to confirm anything
             self._engine.visits.exclude(visit, closed)
             return
+        if _is_stopped(run):
+            self._drop(visit)
+            if visit.lease is not None:
+                visit.lease.give_back(visit)
+            return
         if question.by_peer and self._peer(visit, question) is not None:
             self._to_peers.append(visit)
             return
@@ -185,9 +192,17 @@ class FleetVisits:
             self._leave_it(visit)
             return
         request = self._engine.visits.request(visit, question.run)
+        request.headers = (*request.headers, *self._as_a_device(visit))
         if visit.followed and not question.run.options.for_fleet:
             request.etag, request.last_modified = visit.etag, visit.last_modified
         self._engine.fetcher.submit(request, self._engine_answered)
+
+    def _as_a_device(self, visit: Visit) -> list[tuple[str, str]]:
+        """The headers by which a site knows the fleet: a page may depend on who asks."""
+        named = [("User-Agent", coordinator.agent())]
+        if self._signer is not None:
+            named += self._signer.sign(origin_of(visit.url).partition("://")[2], time.time(), SIGNED_SECONDS)
+        return named
 
     # the loop
 
@@ -223,8 +238,8 @@ class FleetVisits:
             key=trip.visit.key,
             status=arrival.capture.status,
             location=arrival.capture.header("location"),
-            capture=arrival.row.record_id if arrival.row is not None else None,
-            cached=trip.visit.served,
+            capture=arrival.row.record_id if arrival.row is not None else trip.visit.served,
+            cached=trip.visit.served is not None,
         )
 
     @property
@@ -261,10 +276,11 @@ class FleetVisits:
             visit.lease.done(visit)
 
     def stop(self, crawl: int) -> None:
-        """A crawl is being stopped: what nobody has taken comes back."""
+        """A crawl is being stopped: what nobody has taken comes back, and devices return what they have."""
         mine = [number for number, out in self._blocks.items() if any(v.crawl == crawl for v in out.visits.values())]
         for number in dispatch.withdraw(mine):
             self._give_back(self._blocks.pop(number))
+        dispatch.recall(mine)
 
     def close(self) -> None:
         """The engine ends: nothing more is handed out. The next one leaves hosts alone that devices still hold."""
@@ -674,6 +690,10 @@ class FleetVisits:
             self._suspects[lender.id] -= 1
             check = trust.Check.AUDIT
         at_home = bool(run.options.job) and result.status in BLOCKED
+        if check is not trust.Check.NONE and _is_stopped(run):
+            result.body.discard()
+            self._not_made(visit)
+            return
         if check is trust.Check.NONE:
             self._verdict(lender, visit, result, Answer.Verdict.UNCHECKED)
             self._accept(visit, result, [lender], checked=False)
@@ -711,7 +731,8 @@ class FleetVisits:
             self._ask_again(visit, result, question.run)
 
     def _engine_answered(self, result: Result) -> None:
-        """The engine asked itself. Where it disagrees it asks twice: the page may differ by itself."""
+        """The engine asked itself. Where it disagrees it asks twice: the page may differ by itself. Where each of three
+        was shown something else, the page depends on where one asks from, and nobody is blamed either."""
         visit: Visit = result.request.tag
         question = self._questions.get(visit)
         if question is None or visit.lease is None or question.run.id not in self._engine.runs:
@@ -735,7 +756,8 @@ class FleetVisits:
             self._ask_again(visit, result, question.run)
         else:
             stable = agreement.agree(own[0].fingerprint, own[1].fingerprint)
-            wrong = Answer.Verdict.INVALID if stable else Answer.Verdict.OPEN
+            alone = len(theirs) < 2 or any(right.values())  # two that said the same were believed before
+            wrong = Answer.Verdict.INVALID if stable and alone else Answer.Verdict.OPEN
             verdicts = {one: Answer.Verdict.VALID if good else wrong for one, good in right.items()}
             best = next((one for one in theirs if right[id(one)]), own[-1])
             self._settle(visit, verdicts, best)
@@ -867,6 +889,11 @@ class FleetVisits:
         question = self._questions.pop(visit, None)
         for voice in question.voices if question is not None else ():
             voice.result.body.discard()
+
+
+def _is_stopped(run: Run) -> bool:
+    """By somebody: nothing is asked any more, not even to confirm an answer. A limit counts pages, not requests."""
+    return bool(run.stopping) and not run.stopping.startswith("limit")
 
 
 def _activity(run: Run) -> str:

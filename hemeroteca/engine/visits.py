@@ -287,21 +287,22 @@ class Visits:
         if (
             row is None
             or row.captured_ms != visit.visited_ms
-            or row.kind != "response"
+            or row.kind not in ("response", "revisit")
             or row.digest != visit.digest
             or row.truncated
-            or row.status == 206  # a part, as a client of the fleet may have asked for
+            or row.status in (206, 304)  # a part, as a client of the fleet may have asked for; nothing of the page
             or row.body_size > MAX_SERVED
         ):
             return None
         try:
-            record = row.location(self._engine.instance.warc_dir).read()
+            record, holder = row.location(self._engine.instance.warc_dir).read(), archive.holder(row)
+            whole = record if holder is row else holder.location(self._engine.instance.warc_dir).read()
         except WarcReadError:
             return None
         if _depends_on_client(record.head) or (options.job and not _may_be_shared(record.head)):
             return None
-        visit.served = True
-        body = record.payload()
+        visit.served = row.record_id
+        body = whole.payload()
         return Result(
             request=Request(url=visit.url, tag=visit),
             status=row.status,

@@ -72,7 +72,7 @@ def connect(device: Device, hello: protocol.Hello, address: str) -> protocol.Wel
     network = network_of(address)
     Device.objects.filter(pk=device.pk).update(
         connected=True,
-        resting=False,
+        resting=hello.resting,
         seen_ms=now_ms(),
         version=hello.version[:40],
         system=hello.system[:80],
@@ -172,18 +172,20 @@ def beat(device: Device, told: protocol.Beat) -> protocol.Orders:
     from hemeroteca.fleet import loads
 
     now = now_ms()
-    stop = "" if device.state in (Device.State.ACTIVE, Device.State.SLOWED) else _why(device)
+    kept_away = "" if device.state in (Device.State.ACTIVE, Device.State.SLOWED) else _why(device)
+    paused = device.state == Device.State.PAUSED
     Device.objects.filter(pk=device.pk).update(seen_ms=now, connected=True, says=told.says, resting=told.resting)
-    live = set(
-        Block.objects.filter(
-            pk__in=told.blocks[:1000], device=device.pk, state=Block.State.LEASED, deadline_ms__gt=now
-        ).values_list("pk", flat=True)
+    held = Block.objects.filter(
+        pk__in=told.blocks[:1000], device=device.pk, state=Block.State.LEASED, deadline_ms__gt=now
     )
+    live = dict(held.values_list("pk", "recalled"))
     closed = ClosedHost.objects.filter(at_ms__gt=now - MAX_RENEWALS_MS).order_by("-at_ms")
     return protocol.Orders(
         drop=[number for number in told.blocks[:1000] if number not in live],
+        back=[number for number, recalled in live.items() if recalled],
         closed=list(closed.values_list("host", flat=True)[:MAX_CLOSED]),
-        stop=stop,
+        stop="" if paused else kept_away,
+        rest=kept_away if paused else "",
         work=Block.objects.filter(state=Block.State.WAITING, share=device.pk).exists(),
         load="load" in device.activities and device.state == Device.State.ACTIVE and loads.waiting(),
     )

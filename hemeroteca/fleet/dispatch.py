@@ -190,6 +190,11 @@ def withdraw(numbers: Iterable[int]) -> list[int]:
     return taken
 
 
+def recall(numbers: Iterable[int]) -> None:
+    """Have devices return blocks as they are, at their next heartbeat: what they have not asked is asked no more."""
+    Block.objects.filter(pk__in=list(numbers), state=Block.State.LEASED).update(recalled=True)
+
+
 def unwanted(before_ms: int) -> list[int]:
     """Blocks that have waited too long: their device is gone, or slower than it was."""
     rows = Block.objects.filter(state=Block.State.WAITING, created_ms__lt=before_ms)

@@ -66,6 +66,11 @@ def order(actor: Actor, wanted: FetchJobOrder) -> FetchJob:
         raise Invalid(f"a job has 1 to {MAX_URLS} URLs, this one {len(wanted.urls)}")
     if wanted.category not in protocol.CATEGORIES:
         raise Invalid(f"{wanted.category!r} is no category; write one of: {', '.join(protocol.CATEGORIES)}")
+    if wanted.webhook:
+        try:
+            addresses.canonical(wanted.webhook)
+        except addresses.UrlError as error:
+            raise Invalid(f"the webhook cannot be told: {error}")
     fleet = services.fleet_settings()
     rows = _rows(client, wanted.urls)
     _leave_blocked(client, rows)
@@ -218,7 +223,13 @@ def settle(job: FetchJob) -> None:
             )
     job.settled = True
     if mine and job.webhook:
-        jobs.submit(SYSTEM, "fleet.webhook", {"job": job.pk})
+        jobs.submit(SYSTEM, "fleet.webhook", {})
+
+
+def next_webhook() -> FetchJob | None:
+    """Of the jobs whose webhook is to be told, the one it is the turn of."""
+    rows = FetchJob.objects.select_related("client", "crawl").filter(webhook_due_ms__gt=0)
+    return rows.order_by("webhook_due_ms").first()
 
 
 def tell(job: FetchJob, config: Config) -> None:
@@ -266,7 +277,7 @@ def _rows(client: Client, wanted: Sequence[str]) -> list[FetchResult]:
             key = addresses.key(url)
         except addresses.UrlError as error:
             url, key = text, int.from_bytes(hashlib.blake2b(text.encode(), digest_size=7).digest(), "big")
-            reason = f"not a web address: {error}"
+            reason = str(error)
         if what := refusals.attack(text, url):
             reason = f"refused: it looks like {what}"
             refused.append(text)

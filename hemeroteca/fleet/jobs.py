@@ -1,5 +1,5 @@
-"""Long work of the fleet: telling a client's webhook that a job has ended, again and again until it listens; watching a
-load test."""
+"""Long work of the fleet: telling clients' webhooks that their jobs have ended, again and again until they listen;
+watching a load test."""
 
 import time
 
@@ -9,8 +9,8 @@ from django.conf import settings
 from hemeroteca.jobs import ActiveJob, kind
 
 
-class Webhook(msgspec.Struct):
-    job: int
+class Webhooks(msgspec.Struct):
+    """All that are due."""
 
 
 class Told(msgspec.Struct):
@@ -18,21 +18,21 @@ class Told(msgspec.Struct):
 
 
 @kind("fleet.webhook", action="fleet.operate")
-def tell_webhook(job: ActiveJob, order: Webhook) -> Told:
-    """Tries as often as `fetches.WEBHOOK_TRIES`, with growing pauses."""
+def tell_webhooks(job: ActiveJob, order: Webhooks) -> Told:
+    """One job for all of them (setting `job_limits`): one that never answers holds up neither the others nor other
+    jobs. Each is tried as often as `fetches.WEBHOOK_TRIES`, with growing pauses."""
     from hemeroteca.fleet import fetches
-    from hemeroteca.fleet.models import FetchJob
 
-    while True:
-        row = FetchJob.objects.select_related("client", "crawl").get(pk=order.job)
-        if not row.webhook_due_ms:
-            return Told(row.webhook_state)
+    told = 0
+    while (row := fetches.next_webhook()) is not None:
+        job.progress(told, message=row.webhook_state)
         left = row.webhook_due_ms / 1000 - time.time()
         if left > 0:
             time.sleep(min(left, 1.0))
-            job.progress(row.webhook_tries, fetches.WEBHOOK_TRIES, row.webhook_state)
             continue
         fetches.tell(row, settings.CONFIG)
+        told += 1
+    return Told(f"tried {told} times")
 
 
 class Load(msgspec.Struct):

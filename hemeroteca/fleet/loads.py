@@ -101,7 +101,7 @@ def propose(actor: Actor, wanted: LoadTestOrder) -> LoadTest:
     try:
         url = addresses.canonical(wanted.url)
     except addresses.UrlError as error:
-        raise Invalid(f"{wanted.url[:200]!r} is not a web address: {error}")
+        raise Invalid(str(error))
     if not 1 <= wanted.rate <= MAX_RATE:
         raise Invalid(f"a test asks 1 to {MAX_RATE} times per second, not {wanted.rate}")
     if wanted.ramp_seconds < 1 or wanted.hold_seconds < 1 or wanted.ramp_seconds + wanted.hold_seconds > MAX_SECONDS:
@@ -168,7 +168,8 @@ def start(actor: Actor, test: LoadTest, config: Config, resolve: Resolve = socke
     with services.looking():  # up to MAX_ADDRESSES slow servers
         reason = verify(test, config, resolve)
     if reason:
-        raise Conflict(f"the proof does not count: {reason}", "not-proven")
+        told = f"the proof does not count: {reason}; {PATH} must hold the line {proof(test)} at every address"
+        raise Conflict(told, "not-proven")
     with transaction.atomic():
         mine = LoadTest.objects.filter(pk=test.pk, state=LoadTest.State.PROVEN)
         if not mine.update(state=LoadTest.State.RUNNING, started_ms=now_ms()):
@@ -230,6 +231,9 @@ def hand_out(device: Device, told: LoadMeasured) -> LoadPlan:
     if not live:
         return LoadPlan(over=True)
     test = live[(device.pk + now_ms() // 1000) % len(live)]  # none waits for the end of another
+    if second_of(test) and not LoadSecond.objects.filter(test=test).exists():
+        test.started_ms = now_ms()  # devices hear of it one after the other: the ramp begins with the first
+        LoadTest.objects.filter(pk=test.pk).update(started_ms=test.started_ms)
     second = second_of(test)
     allowed = rate_at(test, second)
     helpers = max(1, _helpers(int(now_ms() / 2000), settings.CONFIG.data))

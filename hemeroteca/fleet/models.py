@@ -103,6 +103,7 @@ class Block(models.Model):
     deadline_ms = models.BigIntegerField(default=0, db_comment="its hosts are free again from then on")
     returned_ms = models.BigIntegerField(default=0, db_comment="when its results had arrived")
     received = models.BigIntegerField(default=0, db_comment="bytes of its results so far")
+    recalled = models.BooleanField(default=False, db_comment="its device shall return it as it is")
 
     class Meta:
         db_table = "fleet_block"

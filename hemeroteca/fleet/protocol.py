@@ -56,6 +56,7 @@ class Hello(msgspec.Struct, forbid_unknown_fields=True):
     categories: tuple[str, ...] = USUAL_CATEGORIES
     caps: LentCaps = LentCaps()
     blocks: list[Number] = []  # that it still has in hand: it was cut off, not started anew
+    resting: bool = False  # it takes no work yet
 
 
 class Welcome(msgspec.Struct):
@@ -120,8 +121,10 @@ class Orders(msgspec.Struct):
     """What a device is told at a heartbeat."""
 
     drop: list[int] = []  # blocks it no longer holds
+    back: list[int] = []  # blocks to be returned as they are: nobody wants the rest
     closed: list[str] = []  # hosts it must not ask any more
     stop: str = ""  # why it must stop altogether
+    rest: str = ""  # why it shall wait, and give back what it has, until it is told otherwise
     work: bool = False  # a block waits for it: it need not wait any longer
     load: bool = False  # a load test runs: POST /fleet/v1/load, each second
 

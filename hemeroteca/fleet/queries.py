@@ -27,6 +27,8 @@ from hemeroteca.fleet.models import (
     Standing,
 )
 
+COUNTS = ("requests", "valid", "invalid", "bytes", "2xx", "3xx", "4xx", "5xx", "none")  # of a device, for people
+
 
 class FleetStatus(msgspec.Struct, frozen=True):
     devices: int
@@ -153,6 +155,12 @@ class DeviceDayFacts(msgspec.Struct, frozen=True):
     invalid: int
     bytes: int
     statuses: dict[str, int]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """As `DeviceFacts` has them."""
+        kinds = {"requests": self.requests, "valid": self.valid, "invalid": self.invalid, "bytes": self.bytes}
+        return kinds | self.statuses
 
 
 def days(actor: Actor, device: Device, count: int = 30) -> list[DeviceDayFacts]:

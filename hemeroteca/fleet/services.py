@@ -95,20 +95,23 @@ def add_device(actor: Actor, name: str, owner: User, days: int = 0) -> NewDevice
             pseudonym=secrets.token_hex(6),
             prefix=token[:PREFIX_LENGTH],
             digest=digest(token),
-            expires_ms=now_ms() + days * 86_400_000 if days else 0,
+            expires_ms=_end_of(days),
             created_ms=now_ms(),
         )
     return NewDevice(device, token)
 
 
-def rotate_token(actor: Actor, device: Device) -> str:
-    """Another token; the old one is valid for an hour more, so that the device can be given the new one at leisure."""
+def rotate_token(actor: Actor, device: Device, days: int = 0) -> str:
+    """Another token, with a term of its own; the old one is valid for an hour more, so that the device can be given the
+    new one at leisure."""
     require(actor, "fleet.device", device)
     token = _new_token()
     device.old_prefix, device.old_digest = device.prefix, device.digest
     device.old_until_ms = now_ms() + ROTATION_SECONDS * 1000
-    device.prefix, device.digest = token[:PREFIX_LENGTH], digest(token)
-    device.save(update_fields=["old_prefix", "old_digest", "old_until_ms", "prefix", "digest"])
+    if device.expires_ms:  # … unless it ended before
+        device.old_until_ms = min(device.old_until_ms, device.expires_ms)
+    device.prefix, device.digest, device.expires_ms = token[:PREFIX_LENGTH], digest(token), _end_of(days)
+    device.save(update_fields=["old_prefix", "old_digest", "old_until_ms", "prefix", "digest", "expires_ms"])
     return token
 
 
@@ -132,7 +135,7 @@ def make_code(actor: Actor, device: Device) -> str:
 
 
 def redeem_code(code: str) -> str:
-    """The token for a code; the code is used up, and tokens before it are no longer valid."""
+    """The token for a code, without an end; the code is used up, and tokens before it are no longer valid."""
     spelled = code.strip().upper()
     with transaction.atomic():
         device = Device.objects.filter(code_digest=digest(spelled), code_until_ms__gt=now_ms()).first()
@@ -140,7 +143,7 @@ def redeem_code(code: str) -> str:
             raise NotFound("this code is unknown, used or too old; `hemeroteca fleet device code NAME` makes another")
         token = _new_token()
         taken = Device.objects.filter(pk=device.pk, code_digest=device.code_digest).update(
-            code_digest="", old_digest="", prefix=token[:PREFIX_LENGTH], digest=digest(token)
+            code_digest="", old_digest="", prefix=token[:PREFIX_LENGTH], digest=digest(token), expires_ms=0
         )
     if not taken:
         raise NotFound("this code was used a moment ago")
@@ -172,6 +175,13 @@ def list_device(actor: Actor, device: Device, listed: bool) -> None:
     require(actor, "fleet.device", device)
     device.listed = listed
     device.save(update_fields=["listed"])
+
+
+def device(number: int) -> Device:
+    row = Device.objects.select_related("owner").filter(pk=number).first() if number < 1 << 63 else None
+    if row is None:
+        raise NotFound(f"there is no device {number}")
+    return row
 
 
 def find_device(name: str, owner: User | None = None) -> Device:
@@ -368,15 +378,19 @@ def change_settings(actor: Actor, changes: dict[str, Any]) -> FleetSettings:
             raise Invalid(f"`{name}` is not a setting of the fleet; these are: {', '.join(sorted(known))}")
     if changes.get("strategy", "auto") not in STRATEGIES:
         raise Invalid(f"strategy {changes['strategy']!r} is not known; write one of: {', '.join(STRATEGIES)}")
+    for name, value in changes.items():
+        bounds = SETTING_RANGES.get(name)
+        try:
+            given = getattr(msgspec.convert({name: value}, FleetSettings, strict=False), name)
+            possible = bounds is None or bounds[0] <= given <= bounds[1]
+        except msgspec.ValidationError:
+            possible = False
+        if not possible:
+            wanted = f"{bounds[0]} to {bounds[1]}" if bounds is not None else "true or false"
+            raise Invalid(f"{name} = {value} is not possible; write {wanted}")
     with transaction.atomic():
         merged = {**msgspec.to_builtins(fleet_settings()), **changes}
-        try:
-            kept = msgspec.convert(merged, FleetSettings, strict=False)
-        except msgspec.ValidationError as error:
-            raise Invalid(f"settings of the fleet: {error}")
-        for name, (least, most) in SETTING_RANGES.items():
-            if not least <= getattr(kept, name) <= most:
-                raise Invalid(f"{name} = {getattr(kept, name)} is not possible; write {least} to {most}")
+        kept = msgspec.convert(merged, FleetSettings, strict=False)
         Setting.objects.update_or_create(pk=1, defaults={"values": msgspec.to_builtins(kept), "changed_ms": now_ms()})
     audit(actor.name, "set", ", ".join(f"{name}={value}" for name, value in changes.items()))
     return kept
@@ -394,6 +408,11 @@ def now_ms() -> int:
 
 def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def _end_of(days: int) -> int:
+    """When a token that is valid for so many days ends; 0: never."""
+    return now_ms() + days * 86_400_000 if days else 0
 
 
 def _new_token() -> str:

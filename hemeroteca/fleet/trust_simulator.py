@@ -128,7 +128,7 @@ class Simulation:
                 return False
         elif not self._peer(device, url, wrong):
             return False
-        self._wrong[url] = wrong
+        self._wrong.setdefault(url, wrong)
         self._done += 1
         return True
 
@@ -142,6 +142,9 @@ class Simulation:
         same = wrong == other_wrong and not (wrong and {device.kind, partner.kind} != {"colluding"})
         if not same:  # the engine asks, twice, and knows
             self._extra += 2
+            if wrong and other_wrong:  # three answers: nobody is blamed, the engine's counts
+                self._wrong[url] = False
+                return True
             self._verdict(partner, url, other_wrong)
             return self._verdict(device, url, wrong)
         device.standing = device.standing.confirmed(device.caught)

@@ -262,7 +262,7 @@ def _addresses(who: str, wanted: VantageOrder) -> list[str]:
         try:
             url = addresses.canonical(text)
         except addresses.UrlError as error:
-            raise Invalid(f"{text[:200]!r} is not a web address: {error}")
+            raise Invalid(str(error))
         if what := refusals.attack(text, url):
             audit(who, "refused", f"vantage check of {text[:200]}: it looks like {what}")
             raise Invalid(f"{text[:200]!r} is refused: it looks like {what}")

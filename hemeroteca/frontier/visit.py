@@ -2,6 +2,7 @@
 
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 import msgspec
 
@@ -55,7 +56,7 @@ class Visit(msgspec.Struct, eq=False):
     lease: "Lease | None" = None  # that holds it now
     holds_host: bool = False  # no answer yet: nobody else may ask its host
     asked: bool = False  # a request was made
-    served: bool = False  # by a capture that another crawl has just made: no request is needed
+    served: UUID | None = None  # by this capture, that another crawl has just made: no request is needed
 
 
 class Outcome(msgspec.Struct, gc=False, kw_only=True):

@@ -5,6 +5,7 @@ import dataclasses
 import hashlib
 import json
 import re
+import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -21,7 +22,10 @@ from hemeroteca.fleet.dispatch import Resolved
 from hemeroteca.fleet.models import ClosedHost, FetchJob, FetchResult
 from hemeroteca.fleet.signatures import Signer
 from hemeroteca.frontier.models import Crawl
+from hemeroteca.jobs import queries as job_queries
+from hemeroteca.jobs import services as jobs
 from hemeroteca.jobs.models import Job
+from hemeroteca.jobs.runner import Runner
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -162,6 +166,33 @@ def ear():
     ear.server.server_close()
 
 
+def test_statistics_are_of_the_device_with_that_number_whatever_others_call_theirs(operator):
+    ana, bea = Caller("ana"), Caller("bea")
+    pi = services.add_device(SYSTEM, "pi", ana.user).device
+    services.add_device(SYSTEM, str(pi.pk), bea.user)
+    assert len(ana.ask("GET", f"fleet/devices/{pi.pk}/days").json()) == 30
+    assert ana.ask("GET", f"fleet/statement?device={pi.pk}").json() == []
+    assert bea.ask("GET", f"fleet/devices/{pi.pk}/days").status_code == 403
+    assert "no device 999" in ana.ask("GET", "fleet/devices/999/days").json()["detail"]
+
+
+def test_a_client_sees_how_it_stands_without_asking_anew():
+    ana = Caller("ana")
+    assert ana.ask("GET", "fleet/client").status_code == 404
+    asked = ana.ask("POST", "fleet/client", {"purpose": "prices of medicines, for a study"}).json()
+    services.approve(SYSTEM, services.find_client("ana"), 5, 60)
+    (line,) = ana.ask("GET", "fleet/statement").json()
+    assert line["amount"] == 5.0
+    assert line["at"]
+    found = ana.ask("GET", "fleet/client").json()
+    assert (found["state"], found["per_day"], found["credits"], found["secret"]) == (
+        "approved",
+        60,
+        5.0,
+        asked["secret"],
+    )
+
+
 def test_a_webhook_is_signed_and_tried_again(operator, ear):
     address = f"http://127.0.0.1:{ear.server.server_port}/hook"
     job = operator.ask("POST", "fetch", {"urls": ["http://a.test/"], "webhook": address}).json()["id"]
@@ -178,6 +209,38 @@ def test_a_webhook_is_signed_and_tried_again(operator, ear):
     assert json.loads(body)["state"] == "finished"
     secret = services.client_of(accounts.token_actor(operator.token)).secret
     assert headers["X-Hemeroteca-Signature"] == fetches.signature(secret, headers["X-Hemeroteca-Timestamp"], body)
+
+
+def test_a_webhook_that_never_listens_keeps_no_other_from_being_told(operator, ear, monkeypatch):
+    """One job tells all of them, each when it is its turn."""
+    monkeypatch.setattr(fetches, "WEBHOOK_SECONDS", 0.1)
+    listening = f"http://127.0.0.1:{ear.server.server_port}/hook"
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        deaf = f"http://127.0.0.1:{closed.getsockname()[1]}/hook"
+    named = {}
+    for address in (deaf, listening):
+        job = operator.ask("POST", "fetch", {"urls": ["http://a.test/"], "webhook": address}).json()["id"]
+        resolve(job, "http://a.test/")
+        named[address] = job
+    Crawl.objects.update(state=Crawl.State.FINISHED)
+    for row in FetchJob.objects.all():
+        fetches.ended(row.crawl_id)
+    monkeypatch.setattr(fetches, "WEBHOOK_TRIES", 3)
+    assert job_queries.limits()["fleet.webhook"] == 1
+    first = jobs.claim()
+    assert jobs.claim() is None  # the second waits; the first tells both
+    Runner().run(first)
+    assert operator.ask("GET", f"fetch/{named[listening]}").json()["webhook"] == "told"
+    assert "Failed to connect" in operator.ask("GET", f"fetch/{named[deaf]}").json()["webhook"]
+    assert FetchJob.objects.get(public_id=named[deaf]).webhook_tries == 3
+    assert fetches.next_webhook() is None
+
+
+def test_a_webhook_that_is_no_address_is_refused_at_once(operator):
+    refused = operator.ask("POST", "fetch", {"urls": ["http://a.test/"], "webhook": "nonsense"})
+    assert refused.status_code == 422
+    assert "the webhook cannot be told: 'nonsense' is not a web address" in refused.json()["detail"]
+    assert not FetchJob.objects.exists()
 
 
 def test_a_webhook_at_a_private_address_is_not_called(operator, ear, monkeypatch):

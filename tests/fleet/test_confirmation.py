@@ -1,17 +1,53 @@
 """Answers that somebody must confirm, and nobody comes to do it."""
 
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
 from hemeroteca.engine.fleet_visits import FleetVisits, Out, Question, Voice
 from hemeroteca.fetch import Request, Result
 from hemeroteca.fetch.body import Body
-from hemeroteca.fleet.agreement import Fingerprint
+from hemeroteca.fleet.agreement import Fingerprint, fingerprint
 from hemeroteca.frontier.queue import Frontier
+from hemeroteca.warc import Capture
 from tests.frontier.making import candidates, order
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "engine", "verdicts"),
+    [
+        ("Spain", "France", ["Chile", "Chile"], ["open", "open"]),  # it depends on where one asks from
+        ("Chile", "France", ["Chile", "Chile"], ["valid", "invalid"]),
+        ("Spain", None, ["Chile", "Chile"], ["invalid"]),
+        ("Spain", None, ["Chile", "Peru"], ["open"]),  # it differs by itself
+    ],
+)
+def test_nobody_is_blamed_where_each_of_three_was_shown_something_else(first, second, engine, verdicts):
+    fleet = FleetVisits.__new__(FleetVisits)
+    visit = Mock(url="http://a.test/", host="a.test")
+    fleet._engine = SimpleNamespace(runs={1: None})
+    fleet._answers, fleet._caught_ms = {}, {}
+    fleet._accept = lambda visit, result, devices, checked: None
+    fleet._ask_again = lambda *_: None
+    judged: list[str] = []
+    fleet._verdict = lambda lender, visit, result, verdict, *_: judged.append(str(verdict))
+
+    def answer(text: str) -> Result:
+        body = f"<p>Welcome to our friends in {text}, {len(text)} of them</p>".encode()
+        return Result(request=Request(url=visit.url, tag=visit), status=200, body=Body(body))
+
+    def voice(number: int, text: str) -> Voice:
+        lender = SimpleNamespace(id=number, trusted=False)
+        return Voice(lender, answer(text), fingerprint(Capture.fetched(visit.url, answer(text))))
+
+    voices = [voice(number, text) for number, text in enumerate((first, second)) if text]
+    fleet._questions = {visit: Question(SimpleNamespace(id=1), False, voices)}
+    for text in engine:
+        fleet._engine_answered(answer(text))
+    assert judged == verdicts
 
 
 @pytest.mark.parametrize("how", ["_give_back", "_lose"])

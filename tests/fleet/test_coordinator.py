@@ -291,9 +291,16 @@ def test_a_heartbeat_tells_what_to_drop_and_which_hosts_closed():
     lease = pi.lease()
     services.close_host(SYSTEM, "b.test", "its owner asked")
     told = pi.post("beat", {"blocks": [lease["block"], 999]}).json()
-    assert told == {"drop": [999], "closed": ["b.test"], "stop": "", "work": False, "load": False}
+    nothing = {"back": [], "stop": "", "rest": "", "work": False, "load": False}
+    assert told == {"drop": [999], "closed": ["b.test"], **nothing}
+    dispatch.recall([lease["block"]])
+    told = pi.post("beat", {"blocks": [lease["block"]]}).json()
+    assert told == {"drop": [], "closed": ["b.test"], **nothing, "back": [lease["block"]]}
     offer(pi.row)
     assert pi.post("beat", {}).json()["work"]  # it need not wait until it asks again
+    services.set_state(SYSTEM, pi.row, Device.State.PAUSED, "by its owner")
+    told = pi.post("beat", {}).json()
+    assert (told["stop"], told["rest"]) == ("", "this device is paused: by its owner")  # it may go on later
     services.set_state(SYSTEM, pi.row, Device.State.EXPELLED, "it lied")
     assert "it lied" in pi.post("beat", {}).json()["stop"]
 

@@ -3,6 +3,7 @@
 import ast
 import gzip
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -19,10 +20,10 @@ import pytest
 
 from hemeroteca.fetch import Guard
 from hemeroteca.fleet import zipapp
-from hemeroteca.fleet.device import consent, fetching, signs
+from hemeroteca.fleet.device import consent, fetching, signs, startup
 from hemeroteca.fleet.device.caps import Caps, Meter
 from hemeroteca.fleet.device.fetching import RequestOrder
-from hemeroteca.fleet.device.link import Refused
+from hemeroteca.fleet.device.link import Link, LinkError, Refused
 from hemeroteca.fleet.device.result_file import Answer
 from hemeroteca.fleet.device.stages import MAX_HELD, Worker
 from hemeroteca.fleet.device.status_page import Page
@@ -269,19 +270,30 @@ class OneBlock:
     """A coordinator that has a single block, and keeps what comes back."""
 
     def __init__(self, urls: Sequence[str], seconds: float = 600.0, signature: Sequence[Sequence[str]] = ()) -> None:
-        facts = {"delay": 0.0, "signature": signature}
-        hosts = [{"host": urlsplit(url).hostname, "tasks": [{"url": url}], **facts} for url in urls]
-        self._work = [{"block": 1, "nonce": "n", "seconds": seconds, "work": {"hosts": hosts, "timeout": 30.0}}]
+        self._facts, self._seconds = {"delay": 0.0, "signature": signature}, seconds
+        self._work: list[dict] = []
+        if urls:
+            self.give(urls)
         self.returned: list[bytes] = []
         self.beats: list[dict] = []
+        self.orders: dict[str, object] = {}  # told at each heartbeat
+        self.refusal: Refused | None = None
+
+    def give(self, urls: Sequence[str]) -> None:
+        hosts = [{"host": urlsplit(url).hostname, "tasks": [{"url": url}], **self._facts} for url in urls]
+        work = {"hosts": hosts, "timeout": 30.0}
+        self._work.append({"block": 1, "nonce": "n", "seconds": self._seconds, "work": work})
 
     def post(self, path: str, value: object = None, headers: object = None) -> dict:
+        if self.refusal is not None:
+            raise self.refusal
         if path == "lease":
             if not self._work:
                 raise Refused(503, "come-back", "no work", 600.0)
             return self._work.pop()
         if path == "beat":
             self.beats.append(value)
+            return self.orders
         return {"device": "d", "agent": "test/1", "heartbeat_seconds": 0.1} if path == "connect" else {}
 
     def upload(self, block, nonce, file, part_bytes, live, wait) -> None:
@@ -294,8 +306,9 @@ def worker():
     """Begins a worker with these URLs in hand; it ends with the test."""
     begun = []
 
-    def begin(urls, seconds=600.0, min_delay=0.0, signature=(), **caps):
+    def begin(urls, seconds=600.0, min_delay=0.0, signature=(), refusal=None, **caps):
         fetching, link = Waiting(), OneBlock(urls, seconds, signature)
+        link.refusal = refusal
         kept = Caps(min_delay=min_delay, on_battery=True, on_metered=True, **caps)
         made = Worker(link, fetching, kept, Meter(kept, None), ["crawls"], parallel=32, check_network=False,
                       say=lambda line: None)  # fmt: skip
@@ -430,6 +443,100 @@ def test_a_device_that_takes_no_work_tells_the_coordinator(worker):
     assert "sites refuse this address" in link.beats[-1]["says"]
 
 
+def test_a_block_that_is_recalled_is_returned_as_it_is(worker):
+    urls = [f"http://{n}.test/" for n in range(40)]  # 32 are begun
+    _, fetching, link = worker(urls)
+    wait_for(lambda: len(fetching.orders) == 32, "it works")
+    link.orders = {"back": [1]}
+    wait_for(lambda: len(link.beats) >= 2, "it has heard of it")
+    for url in list(fetching.orders):
+        fetching.answer(url)
+    wait_for(lambda: link.returned, "it is returned")
+    assert link.returned[0].count(b"WARC-Type: response") == 32
+    assert not fetching.orders  # nothing more was begun
+
+
+@pytest.mark.parametrize("where", ["here", "at the coordinator"])
+def test_a_device_that_is_paused_gives_back_what_it_has_and_goes_on_later(worker, where):
+    urls = [f"http://{n}.test/" for n in range(40)]  # 32 are begun
+    made, fetching, link = worker(urls)
+    wait_for(lambda: len(fetching.orders) == 32, "it works")
+    if where == "here":
+        made.pause()
+    else:
+        link.orders = {"rest": "this device is paused: by its owner"}
+    wait_for(lambda: "paused" in made.state, lambda: made.state)
+    for url in list(fetching.orders):
+        fetching.answer(url)
+    wait_for(lambda: link.returned, "what is done is returned")
+    assert link.returned[0].count(b"WARC-Type: response") == 32
+    assert not fetching.orders  # nothing more was begun
+    wait_for(lambda: link.beats and link.beats[-1]["resting"], "the coordinator knows")
+    made.go_on() if where == "here" else link.orders.clear()
+    link.give(urls[-1:])
+    wait_for(lambda: fetching.orders, "it works again")
+
+
+def test_a_device_that_was_paused_before_it_began_waits(worker):
+    paused = Refused(403, "paused", "this device is paused: by its owner", 0.0)
+    made, fetching, link = worker(["http://a.test/"], refusal=paused)
+    wait_for(lambda: "paused" in made.state, lambda: made.state)
+    link.refusal = None
+    made.go_on()  # it would ask again in 15 s
+    wait_for(lambda: fetching.orders, "it works")
+
+
+@pytest.mark.parametrize("status", [200, 302, 404])
+def test_a_portal_or_a_wrong_server_is_no_coordinator(status):
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", "17")
+            self.end_headers()
+            self.wfile.write(b"<h1>Sign in!</h1>")
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        with pytest.raises(LinkError, match=f"no coordinator: look at --server.*{status}"):
+            Link(f"http://127.0.0.1:{server.server_port}", "t").post("lease", {})
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--hours", "night"], "'night' are no hours of a day; write them like 22-7"),
+        (["--hours", "25-7"], "no hours"),
+        (["--hours", "7-7"], "no hours"),
+        (["--parallel", "0"], "'0' is not possible; write a number, 1 to 128"),
+        (["--min-delay=-3"], "'-3' is not possible; write a number, 0 or more"),
+        (["--min-delay", "nan"], "not possible"),
+        (["--bytes-per-month", "lots"], "'lots' is not possible"),
+        (["--cpu-percent", "101"], "0 to 100"),
+        (["--page-port", "99999"], "0 to 65535"),
+        (["--token-file", "nowhere"], "no token in the file nowhere: No such file or directory; write it there"),
+        (["--token-file", "empty"], "no token in the file empty: it is empty; write it there"),
+        (["--token", "t", "--state", "empty/state"], "the folder empty/state cannot be used"),
+        (["--token", "t", "--page-port", "TAKEN"], "cannot be used (Address already in use); choose another with"),
+    ],
+)
+def test_an_option_that_cannot_be_is_refused_with_the_way_out(tmp_path, monkeypatch, capsys, options, why):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").touch()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        given = [word.replace("TAKEN", str(taken.getsockname()[1])) for word in options]
+        with pytest.raises(SystemExit) as ended:
+            startup.main(["--server", "http://127.0.0.1:1", "--state", "state", "--consent", "crawls", *given])
+    assert ended.value.code
+    assert why in " ".join(capsys.readouterr().err.split())
+
+
 def test_processor_time_is_lent_in_the_share_that_was_given():
     meter = Meter(Caps(cpu_percent=1), None)
     begun, burnt = time.monotonic(), time.process_time()
@@ -447,15 +554,18 @@ def test_the_data_of_a_month_are_counted_over_starts(tmp_path):
     meter.count(1500)
     meter.close()
     assert "used up" in Meter(Caps(bytes_per_month=1000), file).reason(0)
-    assert Meter(Caps(hours="5-5"), None).reason(0)
+    hour = time.localtime().tm_hour
+    for begin, end, works in ((hour + 6, hour + 12, False), (hour + 18, hour + 6, True)):
+        assert (Meter(Caps(hours=f"{begin % 24}-{end % 24}"), None).reason(0) == "") is works
     slow = Meter(Caps(bytes_per_second=100), None)
     slow.count(1000)
     assert slow.pause() > 5
 
 
 def test_the_page_shows_what_happens_and_stops_only_by_its_button():
-    stopped = []
-    page = Page(lambda: [("Now", ["http://a.test/<script>"])], lambda: stopped.append(1))
+    pressed = []
+    buttons = {name: lambda name=name: pressed.append(name) for name in ("Stop", "Pause", "Go on")}
+    page = Page(lambda: [("Now", ["http://a.test/<script>"])], buttons)
 
     def ask(path="", data=None, host=None):
         request = urllib.request.Request(page.address + path, data, {"Host": host} if host else {})
@@ -469,12 +579,14 @@ def test_the_page_shows_what_happens_and_stops_only_by_its_button():
     assert status == 200
     assert "&lt;script&gt;" in html
     assert ask(host="evil.test")[0] == 421
-    assert ask("stop", b"k=guess")[0] == 403
+    assert ask("", b"k=guess&do=Stop")[0] == 403
     key = html.partition('value="')[2].partition('"')[0]
-    assert ask("stop", f"k={key}".encode(), host=f"evil.test:{page.port}")[0] == 421
-    assert not stopped
-    assert ask("stop", f"k={key}".encode())[0] == 200
-    assert stopped == [1]
+    assert ask("", f"k={key}&do=Stop".encode(), host=f"evil.test:{page.port}")[0] == 421
+    assert ask("", f"k={key}&do=Nonsense".encode())[0] == 403
+    assert not pressed
+    for name in re.findall(r"<button name=do value=([^>]*)>", html):
+        assert ask("", f"k={key}&do={name}".encode())[0] == 200
+    assert pressed == ["Stop", "Pause", "Go on"]
     page.close()
 
 

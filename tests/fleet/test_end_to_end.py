@@ -13,6 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -211,7 +212,8 @@ def test_a_host_that_is_closed_is_left_alone_at_once_leased_blocks_included(serv
         served.system.run("fleet", "close", "127.0.0.2", "--reason", "its owner asked")
         process = volunteer[1]
         assert process.poll() is None
-        wait_for(lambda: _beaten(served), "the device has said that it lives, and was told")
+        ((closed,),) = _rows(served, "SELECT max(at_ms) FROM fleet_closed_host")
+        wait_for(lambda: _beaten(served, closed), "the device has said that it lives, and was told")
     finally:
         site.gate.set()
     wait_for(lambda: served.ask("GET", f"/api/v1/fetch/{job}")["state"] == "finished", "the job ends")
@@ -222,6 +224,24 @@ def test_a_host_that_is_closed_is_left_alone_at_once_leased_blocks_included(serv
     assert sum("closed to the fleet" in one["reason"] for one in found) == 6
 
 
+def test_a_job_that_is_cancelled_asks_nothing_more_leased_blocks_included(served, volunteer, site):
+    site.gate.clear()
+    urls = [f"{site.address}/shut-{name}" for name in "abcdef"]
+    job = served.ask("POST", "/api/v1/fetch", {"urls": urls, "max_age": 0})["id"]
+    shut = lambda: [path for _, path, _ in list(site.asked) if re.fullmatch("/shut-[a-f]", path)]  # noqa: E731
+    try:
+        wait_for(shut, "a device asks")
+        served.ask("DELETE", f"/api/v1/fetch/{job}")
+        wait_for(lambda: _rows(served, "SELECT count(*) FROM fleet_block WHERE recalled") == [(1,)], "it is recalled")
+        since = time.time_ns() // 1_000_000
+        wait_for(lambda: _beaten(served, since), "the device has said that it lives, and was told")
+    finally:
+        site.gate.set()
+    wait_for(lambda: served.ask("GET", f"/api/v1/fetch/{job}")["state"] == "cancelled", "the job ends")
+    assert len(shut()) == 1  # what was under way
+    assert _rows(served, "SELECT count(*) FROM fleet_account WHERE kind = 'job' AND balance <> 0") == [(0,)]
+
+
 def test_what_one_client_asked_in_its_own_way_is_no_answer_for_another(served, volunteer, site):
     part, spoken, plain = (f"{site.address}/{name}" for name in ("part", "spoken", "plain"))
     first = served.fetch([part, spoken, plain], headers={"Range": "bytes=0-3", "Accept-Language": "ca"})
@@ -229,6 +249,12 @@ def test_what_one_client_asked_in_its_own_way_is_no_answer_for_another(served, v
     second = served.fetch([part, spoken, plain], max_age=3600)
     assert [second[url]["status"] for url in (part, spoken, plain)] == [200, 200, 200]
     assert [second[url]["cached"] for url in (part, spoken, plain)] == [False, False, True]
+    assert second[plain]["capture"] == first[plain]["capture"]  # it has the bytes too
+    again = served.fetch([plain], max_age=0)  # the same once more, in the archive a mere reference
+    last = served.fetch([plain], max_age=3600)
+    assert last[plain]["cached"]
+    assert last[plain]["capture"] == again[plain]["capture"] != first[plain]["capture"]
+    assert served.content(last[plain]["capture"]) == served.content(first[plain]["capture"]) != ""
 
 
 NGINX = """
@@ -283,12 +309,15 @@ def _next_event(stream: http.client.HTTPResponse) -> tuple[str, str]:
     return found["event"], found["data"]
 
 
-def _beaten(served: Served) -> bool:
-    """Whether the device was heard of after the host was closed, twice: the answer to the first may be on its way."""
+def _beaten(served: Served, since: int) -> bool:
+    """Whether the device was heard of after that, twice: the answer to the first may be on its way."""
+    ((seen,),) = _rows(served, "SELECT max(seen_ms) FROM fleet_device WHERE connected")
+    return seen > since + 6_000
+
+
+def _rows(served: Served, query: str) -> list:
     with sqlite3.connect(served.system.data / "hemeroteca.sqlite3", timeout=PATIENCE) as database:
-        ((closed,),) = database.execute("SELECT max(at_ms) FROM fleet_closed_host").fetchall()
-        ((seen,),) = database.execute("SELECT max(seen_ms) FROM fleet_device WHERE connected").fetchall()
-    return seen > closed + 6_000
+        return database.execute(query).fetchall()
 
 
 def test_a_volunteer_stops_with_one_click_or_loses_the_token(served, volunteer):
@@ -304,7 +333,7 @@ def test_a_volunteer_stops_with_one_click_or_loses_the_token(served, volunteer):
     wait_for(lambda: served.devices()["pi"]["state"] == "online", "it is back")
     page = subprocess.run(["curl", "-sf", address], capture_output=True, text=True, check=True).stdout
     key = page.partition('value="')[2].partition('"')[0]
-    subprocess.run(["curl", "-sf", "-d", f"k={key}", f"{address}stop"], capture_output=True, check=True)
+    subprocess.run(["curl", "-sf", "-d", f"k={key}&do=Stop", address], capture_output=True, check=True)
     again.communicate(timeout=PATIENCE)
     assert again.returncode == 0
 

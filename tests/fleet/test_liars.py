@@ -32,13 +32,17 @@ class Site:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
-                site.asked.append((self.path, self.headers["User-Agent"].partition("/")[0]))
+                by_device = self.headers["Accept-Encoding"] == "gzip"  # their standard library; the engine's libcurl
+                site.asked.append((self.path, "device" if by_device else "engine"))
                 robots = b"User-agent: HemerotecaFleet\nDisallow: /own\n\nUser-agent: *\nDisallow: /private\n"
-                if site.shown_to_devices and self.headers["User-Agent"].startswith("HemerotecaFleet"):
+                if site.shown_to_devices and by_device:
                     robots = site.shown_to_devices
                 page = f"<title>{self.path}</title><p>This page is number {self.path} and that is the truth</p>"
                 if self.path == "/restless":
                     page += f"<b>{len(site.asked)}</b>"
+                if self.path == "/robot":  # as many do: the one word in the name, and those who are signed
+                    page += "<p>No robots, please</p>" * ("bot" in self.headers["User-Agent"])
+                    page += "<p>Welcome, you are who you say</p>" * ("Signature" in self.headers)
                 self.send_response(200)
                 self.send_header("Content-Type", "text/html")
                 self.end_headers()
@@ -76,7 +80,10 @@ class Served:
     def __init__(self, folder) -> None:
         with held_port() as port:
             self.port = port
-            self.system = System(folder / "data", delay=0.1, delay_factor=0, replay=0, port=port, config=os.devnull)
+            self.system = System(
+                folder / "data", delay=0.1, delay_factor=0, replay=0, port=port, config=os.devnull,
+                public_url=f"http://127.0.0.1:{port}",
+            )  # fmt: skip
             self.process = self.system.start("serve")
         self.server = f"http://127.0.0.1:{self.port}"
         wait_for(lambda: self._curl("/robots.txt").returncode == 0, "the server answers")
@@ -163,7 +170,7 @@ def test_a_lie_never_reaches_the_archive_and_the_liar_is_slowed(site, served):
         assert one["devices"] == []
     facts = served.devices()["liar"]
     assert facts["state"] == "slowed"
-    told = sum(agent == "HemerotecaFleet" and path != "/robots.txt" for path, agent in site.asked)
+    told = sum(who == "device" and path != "/robots.txt" for path, who in site.asked)
     assert facts["counts"]["invalid"] == facts["counts"]["requests"] == told >= 1  # nothing it said was believed
     assert facts["credits"] == 0
     assert "caught" in served.system.run("fleet", "log").stdout
@@ -172,7 +179,8 @@ def test_a_lie_never_reaches_the_archive_and_the_liar_is_slowed(site, served):
 def test_an_honest_device_is_believed_and_a_restless_page_is_nobodys_fault(site, served):
     served.system.run("fleet", "set", "probe_percent=0")  # else a page may be asked for a second time, to try it
     worker = served.worker("honest")
-    urls = [f"{site.address}/{n}" for n in range(BEFORE_TRUST)] + [f"{site.address}/restless"]
+    names = [*range(BEFORE_TRUST - 1), "robot", "restless"]  # one depends on who asks: all say the same
+    urls = [f"{site.address}/{name}" for name in names]
     hidden = [f"{site.address}/private/x", f"{site.address}/own/x"]
     found = served.fetch(urls + hidden)
     worker.stop()
@@ -187,7 +195,7 @@ def test_an_honest_device_is_believed_and_a_restless_page_is_nobodys_fault(site,
     assert "invalid" not in facts["counts"]
     assert facts["score"] == BEFORE_TRUST
     assert facts["credits"] == pytest.approx(0.7 * BEFORE_TRUST)
-    asked = sorted(path for path, agent in site.asked if agent == "HemerotecaFleet")
+    asked = sorted(path for path, who in site.asked if who == "device")
     wanted = [url.removeprefix(site.address) for url in urls]
     assert asked == sorted([*wanted, "/robots.txt"])  # each once; the rules too, as the second party that sees them
 

@@ -152,6 +152,18 @@ def running(target: Target, config, rate: int, **more) -> tuple[Actor, LoadTest,
 
 @pytest.mark.database
 @pytest.mark.django_db(transaction=True)
+def test_the_ramp_begins_with_the_first_device_that_hears_of_it(target, laboratory):
+    """Else a site that is to be approached slowly gets the rate of the second in which a device first asked."""
+    _, _, devices = running(target, laboratory, rate=30, ramp_seconds=30, hold_seconds=600)
+    LoadTest.objects.update(started_ms=services.now_ms() - 20_000)
+    first = loads.hand_out(devices[0], loads.LoadMeasured())
+    assert (first.second, first.requests) == (0, 1)
+    LoadTest.objects.update(started_ms=services.now_ms() - 20_000)
+    assert loads.hand_out(devices[1], loads.LoadMeasured()).second >= 20  # only once
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
 def test_a_second_is_shared_and_never_holds_more_than_the_plan(target, laboratory):
     actor, test, devices = running(target, laboratory, rate=30, ramp_seconds=1, hold_seconds=600)
     LoadTest.objects.update(started_ms=services.now_ms() - 60_000)

@@ -59,6 +59,18 @@ def test_a_token_may_end_by_itself(ana, monkeypatch):
     assert services.device_of(token) is None
 
 
+def test_a_device_whose_token_ended_gets_another_that_is_valid(ana, monkeypatch):
+    device, token = services.add_device(SYSTEM, "pi", ana, days=1)
+    later = services.now_ms() + 86_400_000 + 1
+    monkeypatch.setattr(services, "now_ms", lambda: later)
+    short = services.rotate_token(SYSTEM, device, days=1)
+    assert services.device_of(short) == device
+    assert services.device_of(token) is None  # it does not come back for the hour after a rotation
+    monkeypatch.setattr(services, "now_ms", lambda: later + 86_400_000 + 1)
+    assert services.device_of(short) is None
+    assert services.device_of(services.redeem_code(services.make_code(SYSTEM, device))) == device
+
+
 def test_a_code_works_once_and_not_for_long(ana, monkeypatch):
     device, token = services.add_device(SYSTEM, "pi", ana)
     code = services.make_code(SYSTEM, device)
@@ -233,4 +245,10 @@ def test_settings_change_while_it_runs_and_nonsense_is_refused():
     assert services.fleet_settings().strategy == "less-busy"
     for wrong in ({"strategy": "magic"}, {"max_block": "0"}, {"colour": "red"}, {"device_percent": "101"}):
         with pytest.raises(Invalid):
+            services.change_settings(SYSTEM, wrong)
+    for wrong, why in (
+        ({"max_block": "many"}, "max_block = many is not possible; write 1 to 1024"),
+        ({"local": "maybe"}, "local = maybe is not possible; write true or false"),
+    ):
+        with pytest.raises(Invalid, match=why):
             services.change_settings(SYSTEM, wrong)

@@ -108,9 +108,14 @@ class Meter:
                 pass
 
 
+def begin_and_end(hours: str) -> tuple[int, int]:
+    """`22-7` as numbers. Raises ValueError."""
+    first, _, last = (part.strip() for part in hours.partition("-"))
+    if not (first.isdecimal() and last.isdecimal() and int(first) < 24 and int(last) <= 24 and int(first) != int(last)):
+        raise ValueError(f"{hours!r} are no hours of a day; write them like 22-7, from 0 to 24, local time")
+    return int(first), int(last)
+
+
 def _within(hours: str, hour: int) -> bool:
-    first, _, last = hours.partition("-")
-    if not (first.isdigit() and last.isdigit()):
-        return True
-    begin, end = int(first), int(last)
+    begin, end = begin_and_end(hours)
     return begin <= hour < end if begin <= end else hour >= begin or hour < end

@@ -62,11 +62,15 @@ class Link:
         try:
             found = json.loads(data)
         except ValueError:
-            found = {}
+            found = None
+        if not isinstance(found, dict):
+            away = response.status in (502, 503, 504)
+            told = (
+                "is away" if away else "is no coordinator: look at --server, and whether this network wants a sign-in"
+            )
+            raise LinkError(f"{self._host} {told} (status {response.status})")
         if response.status < 300:
             return found
-        if response.status in (502, 504) or (response.status == 503 and not found):
-            raise LinkError(f"{self._host} is away (status {response.status})")
         wait = response.getheader("Retry-After", "")
         seconds = float(found.get("seconds") or (wait if wait.isdigit() else 0) or random.uniform(5, 30))  # noqa: S311 - spreads devices
         raise Refused(response.status, str(found.get("code", "")), str(found.get("error", response.reason)), seconds)

@@ -126,6 +126,8 @@ class Worker:
         self._welcome: dict[str, Any] = {}
         self._waiting_bytes = 0
         self._resting = False  # it takes no work now
+        self._paused = ""  # why, when its owner wants it to wait: here, or at the coordinator
+        self._rest = ""
         self._sent_away = ""  # why the coordinator wants no more of it
         self.counts: Counter[str] = Counter()
         self.state = "begins"
@@ -146,6 +148,15 @@ class Worker:
         """Take nothing more, return what is done, give back the rest. May be called from a signal handler."""
         self._stop.set()
         self._asking.set()
+        self._called.set()
+
+    def pause(self) -> None:
+        """Ask nothing more until `go_on`; what is in hand is given back."""
+        self._paused = "its owner paused it here"
+        self._called.set()
+
+    def go_on(self) -> None:
+        self._paused = ""
         self._called.set()
 
     def facts(self) -> list[tuple[str, list[str]]]:
@@ -179,23 +190,13 @@ class Worker:
             self._resting = bool(reason)
             if reason:
                 self._tell(f"takes no work: {reason}")
-                self._wait(15.0)
-                continue
             try:
                 if not connected:
-                    self._welcome = self._link.post(
-                        "connect",
-                        {
-                            "version": __version__,
-                            "system": _system(),
-                            "activities": self._activities,
-                            "categories": self._categories,
-                            "caps": self._lent(),
-                            "blocks": list(self._blocks),
-                        },
-                    )
+                    self._connect()
                     connected = True
-                    self._tell(f"connected as {self._welcome.get('device', '')}")
+                if reason:
+                    self._wait(15.0)
+                    continue
                 with self._lock:
                     room = self._room()
                 if not room:
@@ -206,19 +207,39 @@ class Worker:
                 pause = 1.0
             except LinkError as error:
                 connected = False
-                self._tell(f"no connection: {error}")
+                if not reason:
+                    self._tell(f"no connection: {error}")
                 self._wait(pause * random.uniform(0.5, 1.5))  # noqa: S311 - spreads devices
                 pause = min(pause * 2, 30.0)
             except Refused as error:
                 if error.code == "come-back":
                     self._tell(f"waits {error.seconds:.0f} s: {error}" if error.seconds > 3 else "works")
                     self._wait(error.seconds)
+                elif error.code == "paused":  # by its owner, at the coordinator: it may go on at any moment
+                    self._tell(f"takes no work: {error}")
+                    self._wait(15.0)
                 elif error.status in (401, 403):
                     return str(error)
                 else:
                     self._tell(f"refused: {error}")
                     self._wait(error.seconds)
         return ""
+
+    def _connect(self) -> None:
+        self._welcome = self._link.post(
+            "connect",
+            {
+                "version": __version__,
+                "system": _system(),
+                "activities": self._activities,
+                "categories": self._categories,
+                "caps": self._lent(),
+                "blocks": list(self._blocks),
+                "resting": self._resting,
+            },
+        )
+        if not self._resting:
+            self._tell(f"connected as {self._welcome.get('device', '')}")
 
     def _lent(self) -> dict[str, Any]:
         """The bounds of the owner, for the pages that show the device."""
@@ -234,7 +255,7 @@ class Worker:
         }
 
     def _unwilling(self) -> str:
-        found = self._refusals.reason or self._tampering.reason
+        found = self._paused or self._rest or self._refusals.reason or self._tampering.reason
         return found or self._meter.reason(self._waiting_bytes) or self._machine.reason
 
     def _room(self) -> int:
@@ -309,6 +330,8 @@ class Worker:
     def _begin(self) -> float:
         """Begin what may begin; gives the seconds until more may."""
         now = time.monotonic()
+        if self._paused or self._rest:
+            self._give_back()
         pause = self._meter.pause()
         if pause or self._stop.is_set():
             return min(pause or 0.5, 1.0)
@@ -510,11 +533,15 @@ class Worker:
                 block = self._blocks.get(number)
                 if block is not None and number in told and block.left:
                     block.dropped = True
+            self._give_back(set(orders.get("back", [])))
             self._lock.notify_all()
         if orders.get("work"):
             self._called.set()
         if orders.get("load") and "load" in self._activities and not self._unwilling():
             threading.Thread(target=self._load, daemon=True).start()
+        rest, self._rest = self._rest, str(orders.get("rest", ""))
+        if rest != self._rest:
+            self._called.set()
         if orders.get("stop"):
             self._tell(f"the coordinator says stop: {orders['stop']}")
             self.stop()
@@ -546,10 +573,7 @@ class Worker:
         """Return what is done, give back the rest, say goodbye."""
         self.state = "leaves"
         with self._lock:
-            for host in self._hosts.values():
-                for job in list(host.jobs):
-                    self._end(job.block)
-                host.jobs.clear()
+            self._give_back()
         until = time.monotonic() + LEAVE_SECONDS
         while time.monotonic() < until:
             with self._lock:
@@ -564,6 +588,14 @@ class Worker:
         except (LinkError, Refused):
             pass
         self._meter.close()
+
+    def _give_back(self, numbers: set[int] | None = None) -> None:
+        """What was not begun, of these blocks or of all: they are returned without it."""
+        for host in self._hosts.values():
+            gone = [job for job in host.jobs if numbers is None or job.block.number in numbers]
+            for job in gone:
+                host.jobs.remove(job)
+                self._end(job.block)
 
     def _wait(self, seconds: float) -> None:
         """Until then, or until there is work."""

@@ -13,7 +13,7 @@ from typing import Any
 from hemeroteca import __version__
 from hemeroteca.fetch.guard import Guard
 from hemeroteca.fleet.device import consent
-from hemeroteca.fleet.device.caps import Caps, Meter
+from hemeroteca.fleet.device.caps import Caps, Meter, begin_and_end
 from hemeroteca.fleet.device.fetching import ThreadFetching
 from hemeroteca.fleet.device.link import Link, LinkError, Refused
 from hemeroteca.fleet.device.stages import Worker
@@ -34,22 +34,48 @@ def parser(name: str = "worker.pyz") -> argparse.ArgumentParser:
     made.add_argument("--allow-private", action="store_true", help="laboratories only: private addresses, any port")
     made.add_argument("--allow-network", action="append", default=[], help="laboratories: exactly this network is open")
     made.add_argument("--insecure", action="store_true", help="laboratories only: any certificate of the coordinator")
-    made.add_argument("--parallel", type=int, default=8, help="requests under way at once")
-    made.add_argument("--page-port", type=int, default=0, help="port of the page on this machine; 0 picks one")
-    made.add_argument("--bytes-per-second", type=int, default=0)
-    made.add_argument("--bytes-per-month", type=int, default=0)
-    made.add_argument("--disk-bytes", type=int, default=256 << 20, help="of results that wait for their upload")
-    made.add_argument("--hours", default="", help="only between these, local time: 22-7")
-    made.add_argument("--min-delay", type=float, default=0.5, help="seconds between two requests to one host, at least")
-    made.add_argument("--cpu-percent", type=int, default=0, help="of one core; 0: no limit")
-    made.add_argument("--per-network", type=int, default=4, help="requests under way to one public network; 0: any")
+    whole = _number(int)
+    made.add_argument("--parallel", type=_number(int, 1, 128), default=8, help="requests under way at once")
+    made.add_argument("--page-port", type=_number(int, 0, 65535), default=0, help="of the page here; 0 picks one")
+    made.add_argument("--bytes-per-second", type=whole, default=0, help="bandwidth; 0: no limit")
+    made.add_argument("--bytes-per-month", type=whole, default=0, help="data; 0: no limit")
+    made.add_argument("--disk-bytes", type=whole, default=256 << 20, help="of results that wait for their upload")
+    made.add_argument("--hours", type=_hours, default="", help="only between these, local time: 22-7")
+    made.add_argument("--min-delay", type=_number(float), default=0.5, help="seconds between requests to one host")
+    made.add_argument("--cpu-percent", type=_number(int, 0, 100), default=0, help="of one core; 0: no limit")
+    made.add_argument("--per-network", type=whole, default=4, help="requests under way to one public network; 0: any")
     made.add_argument(
-        "--max-load", type=float, help=f"no work while the load per core is above (default {BUSY:g}; 0: never mind)"
+        "--max-load", type=_number(float), help=f"no work while the load per core is above ({BUSY:g}; 0: never mind)"
     )
     made.add_argument("--on-battery", action="store_true", help="work on battery too")
     made.add_argument("--on-metered", action="store_true", help="work on a network paid by volume too")
     made.add_argument("--version", action="version", version=__version__)
     return made
+
+
+def _number(kind: Callable[[str], float], least: float = 0, most: float = 1e18) -> Callable[[str], float]:
+    """A type of options that says what may be written."""
+
+    def read(text: str) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = float("nan")
+        if not least <= value <= most:
+            upper = f" to {most:g}" if most < 1e18 else " or more"
+            raise argparse.ArgumentTypeError(f"{text!r} is not possible; write a number, {least:g}{upper}")
+        return value
+
+    return read
+
+
+def _hours(text: str) -> str:
+    try:
+        if text:
+            begin_and_end(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error))
+    return text
 
 
 def main(
@@ -67,7 +93,10 @@ def main(
 
 def run(options: argparse.Namespace, make_fetching: Callable[[argparse.Namespace, Guard], Any]) -> int:
     state = Path(options.state).expanduser() if options.state else Path.home() / ".hemeroteca-worker"
-    state.mkdir(parents=True, exist_ok=True)
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"the folder {state} cannot be used ({error.strerror}); name another with --state")
     token = _token(options, state)
     laboratory = options.allow_private or bool(options.allow_network)
     ask = input if sys.stdin is not None and sys.stdin.isatty() else None
@@ -97,7 +126,7 @@ def run(options: argparse.Namespace, make_fetching: Callable[[argparse.Namespace
         caps,
         meter,
         activities,
-        parallel=max(1, min(options.parallel, 128)),
+        parallel=options.parallel,
         check_network=not laboratory,
         categories=categories,
         guard=guard,
@@ -106,7 +135,12 @@ def run(options: argparse.Namespace, make_fetching: Callable[[argparse.Namespace
     )
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: worker.stop())
-    page = Page(worker.facts, worker.stop, options.page_port)
+    try:
+        page = Page(
+            worker.facts, {"Stop": worker.stop, "Pause": worker.pause, "Go on": worker.go_on}, options.page_port
+        )
+    except OSError as error:
+        raise ValueError(f"port {options.page_port} cannot be used ({error.strerror}); choose another with --page-port")
     print(f"It may fetch: {', '.join(activities)}. What it does, and a Stop button: {page.address}", flush=True)
     reason = worker.run()
     page.close()
@@ -118,16 +152,14 @@ def run(options: argparse.Namespace, make_fetching: Callable[[argparse.Namespace
 
 
 def _threads(options: argparse.Namespace, guard: Guard) -> ThreadFetching:
-    return ThreadFetching(
-        guard, max(1, min(options.parallel, 128)), any_port=options.allow_private or bool(options.allow_network)
-    )
+    return ThreadFetching(guard, options.parallel, any_port=options.allow_private or bool(options.allow_network))
 
 
 def _token(options: argparse.Namespace, state: Path) -> str:
     if options.token:
         return options.token.strip()
     if options.token_file:
-        return Path(options.token_file).expanduser().read_text("utf-8").strip()
+        return _read_token(Path(options.token_file).expanduser())
     kept = state / "token"
     if options.code:
         token = str(Link(options.server, "", options.insecure).post("code", {"code": options.code})["token"])
@@ -135,5 +167,15 @@ def _token(options: argparse.Namespace, state: Path) -> str:
             file.write(token)
         return token
     if kept.exists():
-        return kept.read_text("utf-8").strip()
+        return _read_token(kept)
     raise ValueError("give the token of this device with --token-file, or a one-time code with --code")
+
+
+def _read_token(file: Path) -> str:
+    why = "it is empty"
+    try:
+        if token := file.read_text("utf-8").strip():
+            return token
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", "") or "it is not text"
+    raise ValueError(f"there is no token in the file {file}: {why}; write it there, or use a one-time code with --code")

@@ -1,5 +1,5 @@
-"""The page on this machine that shows what the device does now, and has a Stop button. Loopback only; the Host header
-is checked, so that no web page can reach it under another name."""
+"""The page on this machine that shows what the device does now, and has buttons to stop and to pause it. Loopback only;
+the Host header is checked, so that no web page can reach it under another name."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qsl
 
 STYLE = "body{font:16px system-ui;margin:2em;max-width:60em} button{font:inherit;padding:.5em 2em}"
 
@@ -16,11 +17,10 @@ Facts = Callable[[], "list[tuple[str, list[str]]]"]  # quoted: Python 3.9
 
 
 class Page:
-    """`facts`: what is shown, as (title, lines). `stop`: what the button does."""
+    """`facts`: what is shown, as (title, lines). `buttons`: what they say, and what they do."""
 
-    def __init__(
-        self, facts: Callable[[], list[tuple[str, list[str]]]], stop: Callable[[], None], port: int = 0
-    ) -> None:
+    def __init__(self, facts: Facts, buttons: dict[str, Callable[[], None]], port: int = 0) -> None:
+        self._buttons = buttons
         self._secret = secrets.token_urlsafe(16)
         page = self
 
@@ -29,7 +29,7 @@ class Page:
                 page._answer(self, facts)
 
             def do_POST(self) -> None:
-                page._stop(self, stop)
+                page._press(self)
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
                 pass
@@ -57,21 +57,25 @@ class Page:
             f"<h2>{html.escape(title)}</h2><pre>{html.escape(chr(10).join(lines))}</pre>" for title, lines in facts()
         ]
         hidden = f'<input type=hidden name=k value="{self._secret}">'
-        form = f'<form method=post action="/stop">{hidden}<button>Stop</button></form>'
+        named = "".join(f" <button name=do value={name.replace(' ', '-')}>{name}</button>" for name in self._buttons)
+        form = f'<form method=post action="/">{hidden}{named}</form>'
         top = "<!doctype html><meta charset=utf-8><meta http-equiv=refresh content=2><title>Hemeroteca</title>"
         top += f"<style>{STYLE}</style>"
         self._send(handler, 200, f"{top}<h1>This device works for the fleet</h1>{form}{''.join(parts)}")
 
-    def _stop(self, handler: BaseHTTPRequestHandler, stop: Callable[[], None]) -> None:
+    def _press(self, handler: BaseHTTPRequestHandler) -> None:
         if not self._known(handler):
             return
         size = min(int(handler.headers.get("Content-Length") or 0), 1000)
-        given = handler.rfile.read(size).decode("latin-1").partition("k=")[2]
-        if handler.path != "/stop" or not secrets.compare_digest(given.encode(), self._secret.encode()):
-            self._send(handler, 403, "Use the button on the page.")
+        given = dict(parse_qsl(handler.rfile.read(size).decode("latin-1")))
+        name = given.get("do", "").replace("-", " ")
+        if name not in self._buttons or not secrets.compare_digest(given.get("k", "").encode(), self._secret.encode()):
+            self._send(handler, 403, "Use the buttons on the page.")
             return
-        stop()
-        self._send(handler, 200, "It stops: what is done is returned, the rest is given back.")
+        self._buttons[name]()
+        back = "" if name == "Stop" else "<meta http-equiv=refresh content='1;/'>"
+        what = "It goes on." if name == "Go on" else f"{name}: what is done is returned, the rest is given back."
+        self._send(handler, 200, back + what)
 
     def _send(self, handler: BaseHTTPRequestHandler, status: int, text: str) -> None:
         data = text.encode()
