@@ -61,6 +61,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     if not url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure()):
         target = settings.LOGIN_REDIRECT_URL
     context: dict[str, Any] = {"next": target, "registration": _registration(), "role": _needed(target)}
+    context["untouched"] = not User.objects.exclude(last_login=None).exists()
     if request.method == "POST":
         name = request.POST.get("name", "")
         try:

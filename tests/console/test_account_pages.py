@@ -75,6 +75,13 @@ def test_the_page_to_sign_in_names_the_role_that_is_needed(instance):
         assert "or more" not in Client().get("/sign-in", {"next": path}).content.decode()
 
 
+def test_the_first_password_is_mentioned_until_somebody_has_signed_in(instance, administrator):
+    told = "password was printed"
+    assert told in Client().get("/sign-in").content.decode()
+    signed_in(administrator)
+    assert told not in Client().get("/sign-in").content.decode()
+
+
 def test_people_are_added_given_roles_and_locked_out(instance, administrator):
     client = signed_in(administrator)
     client.post("/people", {"do": "add", "name": "Nora", "role": "director", "password": NEW})

@@ -25,7 +25,7 @@ def texts():
     for room in ROOMS:
         for file in (ROOT / room).rglob("*.py"):
             yield from extract("python", io.BytesIO(file.read_bytes()), KEYWORDS)
-        for file in (ROOT / room).rglob("*.html"):
+        for file in (*(ROOT / room).rglob("*.html"), *(ROOT / room).rglob("templates/**/*.txt")):
             # what Django makes of a template for gettext's tools reads like JavaScript
             yield from extract("javascript", io.BytesIO(templatize(file.read_text("utf-8")).encode()), KEYWORDS)
 
