@@ -97,10 +97,22 @@ def simulator(request: HttpRequest) -> HttpResponse:
         "letters": [(css, sign, said) for css, sign, said in LETTERS.values() if sign],
         "strip_days": STRIP_DAYS,
     }
+    if found is not None and request.method != "POST":
+        context |= _again(found.arguments, form, {str(site.pk): site.name for site in context["sites"]})
     facts = (found.result or {}).get("facts") if found is not None and isinstance(found.result, dict) else None
     if facts:
         context |= _outcome(facts)
     return render(request, "console/simulator.html", context, status=422 if failure else 200)
+
+
+def _again(asked: dict[str, Any], form: dict[str, Any], sites: dict[str, str]) -> dict[str, Any]:
+    """The form as that simulation was asked for, and the name of its history."""
+    source = str(asked.get("subscription") or next(iter(asked.get("processes") or ()), UPLOADED))
+    history = {**PROCESSES, **sites, UPLOADED: _("A file of mine")}.get(source, source)
+    kept = {name: f"{asked[name]:.0f}" for name in ("days", "warmup", "pages", "seed") if asked.get(name)}
+    kept |= {"source": source, "policies": asked.get("policies", form["policies"])}
+    kept |= {"budget": asked["budget"]} if asked.get("budget") in BUDGETS else {}
+    return {"form": form | kept, "history": history}
 
 
 def _uploaded(request: HttpRequest) -> str:

@@ -297,6 +297,18 @@ class TestPages:
             assert answer.status_code == 422, wrong[:20]
         assert client.post("/simulator", asked).status_code == 422  # no file
 
+    def test_an_outcome_names_its_history_and_the_form_stays_as_it_was_asked(self, client, watched, reader):
+        client.force_login(reader)
+        asked = {"budget": "own", "days": "90", "warmup": "7", "pages": "3", "seed": "5", "policies": ["nutch"]}
+        for source, name in (("seasonal", "By weekday and season"), (str(watched.pk), watched.name)):
+            sent = client.post("/simulator", asked | {"source": source})
+            assert Runner().drain(exclusive=False) == 1
+            shown = client.get(sent.headers["Location"])
+            assert f"<b>{name}</b>" in shown.content.decode()
+            form = shown.context["form"]
+            assert (form["source"], form["budget"], form["policies"]) == (source, "own", ["nutch"])
+        assert client.get("/simulator?job=1").context["form"]["warmup"] == "7"
+
     def test_categories_are_edited(self, client, watched, director):
         client.force_login(director)
         assert client.post("/watch/categories", {"code": "320", "name": "museums"}).status_code == 302
