@@ -171,6 +171,8 @@ ACCOUNT_RATE_LIMITS = {
 }  # fmt: skip
 MFA_ADAPTER = "hemeroteca.accounts.adapter.TwoFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+# Else who has a second factor could never change their address. Nobody comes in by one that is not confirmed.
+MFA_ALLOW_UNVERIFIED_EMAIL = True
 CACHES = {  # in each web process: limits, and pieces of pages that are dear to make
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 20_000}},
     "figures": {

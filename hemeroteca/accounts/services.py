@@ -234,6 +234,11 @@ def favourites(actor: Actor) -> list[Favourite]:
     return list(Favourite.objects.filter(user=actor.user).order_by("-pk")[:MAX_FAVOURITES])
 
 
+def is_favourite(actor: Actor, url: str) -> bool:
+    require(actor, "account.favourites")
+    return Favourite.objects.filter(user=actor.user, url=url).exists()
+
+
 def keep_favourite(actor: Actor, url: str, title: str = "") -> Favourite:
     require(actor, "account.favourites")
     url = url.strip()

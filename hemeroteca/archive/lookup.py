@@ -89,17 +89,6 @@ def holdings(limit: int, after: str = "") -> list[Holding]:
     return found
 
 
-def recent_pages(limit: int) -> list[CaptureRow]:
-    """The newest versions of pages, the last captured first."""
-    return queries.rows(
-        "version = %s AND mime IN ('text/html', 'application/xhtml+xml', 'application/pdf') AND status = 200 "
-        "AND urlkey NOT LIKE 'urn:%%'",
-        [True],
-        "capture.id DESC",
-        limit,
-    )
-
-
 def _host_key(host: str) -> str:
     try:
         return index_key(f"http://{host}/").partition(")")[0]

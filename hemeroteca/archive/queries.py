@@ -111,7 +111,7 @@ def closest(url: str, ms: int) -> CaptureRow | None:
 def newest_pages(limit: int, looked_at: int = 500) -> list[CaptureRow]:
     """The last new versions of pages, newest first, one of each, among the last captures."""
     found: dict[str, CaptureRow] = {}
-    where = "capture.id > %s AND version = %s AND status = 200 AND mime IN (%s, %s, %s)"
+    where = "capture.id > %s AND version = %s AND status = 200 AND mime IN (%s, %s, %s) AND urlkey NOT LIKE 'urn:%%'"
     values = [last_id() - looked_at, True, "text/html", "application/xhtml+xml", "application/pdf"]
     for size in (4 * limit, looked_at):  # the first few are enough, unless one page changes all the time
         for row in rows(where, values, "capture.id DESC", size):

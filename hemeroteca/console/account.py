@@ -20,7 +20,7 @@ from django.contrib import messages
 from django.contrib.auth import logout, update_session_auth_hash
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect, StreamingHttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
+from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone, translation
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
@@ -32,12 +32,12 @@ from django.views.generic import RedirectView
 from django.views.i18n import set_language
 from msgspec import structs
 
-from hemeroteca.accounts import Actor, PermissionDenied, Role, audit, mail
+from hemeroteca.accounts import STRANGER, Actor, PermissionDenied, Role, audit, mail
 from hemeroteca.accounts import services as accounts
 from hemeroteca.accounts.adapter import own_address, send_invitation
 from hemeroteca.accounts.display import COOKIE, PAGE_SIZES, Display, checked, write_cookie, zone_names
 from hemeroteca.accounts.models import ROLES, User
-from hemeroteca.accounts.permissions import SCOPES, covers
+from hemeroteca.accounts.permissions import ACTIONS, SCOPES, covers, may_try
 from hemeroteca.console.middleware import display_of
 from hemeroteca.console.section import Page, Section
 from hemeroteca.errors import Conflict, Invalid, NotFound
@@ -60,7 +60,8 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     target = (request.POST if request.method == "POST" else request.GET).get("next", "")
     if not url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure()):
         target = settings.LOGIN_REDIRECT_URL
-    context: dict[str, Any] = {"next": target, "registration": _registration(), "mail": mail.configured()}
+    context: dict[str, Any] = {"next": target, "registration": _registration(), "role": _needed(target)}
+    context["untouched"] = not User.objects.exclude(last_login=None).exists()
     if request.method == "POST":
         name = request.POST.get("name", "")
         try:
@@ -78,6 +79,21 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         )  # fmt: skip
         return response
     return render(request, "console/sign_in.html", context)
+
+
+def _needed(target: str) -> str:
+    """The least role that may see the page somebody was sent here from; empty where anybody may, or an owner."""
+    from hemeroteca.console.routes import PAGES  # which imports this module
+
+    try:
+        name = resolve(target.partition("?")[0]).url_name
+    except Resolver404:
+        return ""
+    see = next((page.see for page in PAGES if page.name == name), "instance.about")
+    roles = ACTIONS[see].roles
+    return (
+        "" if may_try(STRANGER, see) or ACTIONS[see].owner else next(str(ROLES[role]) for role in Role if role in roles)
+    )
 
 
 @require_POST

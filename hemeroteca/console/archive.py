@@ -28,6 +28,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from hemeroteca import change, extract, urls
 from hemeroteca.accounts import STRANGER, Actor, can, require
+from hemeroteca.accounts import services as accounts
 from hemeroteca.archive import content, erasure, lookup, notes, rendered, stats
 from hemeroteca.archive import queries as archive
 from hemeroteca.archive.citation import cite
@@ -106,7 +107,7 @@ def look_up(request: HttpRequest) -> HttpResponseBase:
 def _what_is_there(request: HttpRequest) -> dict[str, Any]:
     """For who has not asked for anything yet: sites, recent captures, figures."""
     held = lookup.holdings(SITES + 1, request.GET.get("sites_after", "")[:255])
-    recent = lookup.recent_pages(RECENT)
+    recent = archive.newest_pages(RECENT)
     pictured = [(row, rendered.screenshot_of(row) is not None) for row in recent]
     return {
         "sites": held[:SITES],
@@ -272,6 +273,8 @@ def page(request: HttpRequest) -> HttpResponseBase:
     except urls.UrlError as error:
         return render(request, "console/page.html", context | {"failure": str(error)}, status=404)
     actor = Actor.of(request.user)
+    if can(actor, "account.favourites"):
+        context["kept"] = accounts.is_favourite(actor, url)
     if can(actor, "archive.notes"):
         notes_there = [(note, can(actor, "archive.unnote", note)) for note in notes.notes_of(url)]
         context |= {"tags": notes.tags_of(url), "notes": notes_there, "annotated": True}
@@ -280,6 +283,7 @@ def page(request: HttpRequest) -> HttpResponseBase:
         context["visit"] = visit = frontier.last_visit(known)
         context["state"] = STATES[State(visit.state)] if visit is not None else ""
     days = archive.calendar(canonical)
+    context["versions"] = sum(versions for _captures, versions in days.values())
     if days:
         context |= _history(request, canonical, days)
     return render(request, "console/page.html", context, status=200 if known or days else 404)

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from hemeroteca import __version__
-from hemeroteca.accounts import Actor, can
+from hemeroteca.accounts import STRANGER, Actor, can
 from hemeroteca.accounts.permissions import may_try
 from hemeroteca.console.middleware import display_of
 from hemeroteca.console.routes import SECTIONS
@@ -43,6 +43,7 @@ def shared(request: HttpRequest) -> dict[str, Any]:
         "languages": settings.LANGUAGES,
         "replay": bool(origin_for(request.headers.get("Host", ""), settings.CONFIG.replay_url)),
         "may": May(actor),
+        "may_save": actor is STRANGER or can(actor, "crawl.submit"),  # a stranger is asked to sign in
         "display": display_of(request),
     }
 

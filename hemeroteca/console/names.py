@@ -1,5 +1,8 @@
 """Names for people of what the code calls by a short word: kinds of jobs, their results, areas of the permissions."""
 
+import re
+
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 WORK = {
@@ -95,3 +98,25 @@ RESULTS = {
     "wiki": _("Wiki"),
     "written": _("Written"),
 }
+
+# What a browser calls itself, and its name for people; the first that fits: most call themselves others, too.
+BROWSERS = {
+    r"Edg(?:e|A|iOS)?": "Edge",
+    r"OPR|Opera": "Opera",
+    r"SamsungBrowser": "Samsung Internet",
+    r"Firefox|FxiOS": "Firefox",
+    r"(?:Headless)?Chrome|CriOS|Chromium": "Chrome",
+    r"Version(?=.*Safari)": "Safari",
+}
+SYSTEMS = {"Android": "Android", "iPhone": "iPhone", "iPad": "iPad", "Windows": "Windows", "Mac OS": "macOS"}
+SYSTEMS |= {"CrOS": "ChromeOS", "Linux": "Linux"}
+
+
+def browser(user_agent: str) -> str:
+    """A browser and its system, as people call them; what a program calls itself when it is none of them."""
+    system = next((name for word, name in SYSTEMS.items() if word in user_agent), "")
+    for words, name in BROWSERS.items():
+        if found := re.search(rf"(?:{words})[^/]*/(\d+)", user_agent):
+            known = f"{name} {found[1]}"
+            return gettext("%(browser)s on %(system)s") % {"browser": known, "system": system} if system else known
+    return user_agent[:120]

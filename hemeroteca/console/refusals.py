@@ -38,6 +38,7 @@ SHAPES = shapes(
         gettext_noop("there is no channel %s; `hemeroteca watch channel list` shows them"),
         gettext_noop("there is no saved search %s; `hemeroteca search saved` shows them"),
         gettext_noop("there is no note %s"),
+        gettext_noop("visits differ by more than %s: %s; changes lost cannot be compared with those"),
         gettext_noop("there is no user %s; `hemeroteca user list` shows who exists"),
         gettext_noop("there is no geographic service %s; `hemeroteca geo search` finds them"),
         gettext_noop("there is no published collection at that address"),

@@ -1,5 +1,6 @@
 """A page of results: what was found, how it can be narrowed or widened, and the address of each such step."""
 
+import re
 import time
 from dataclasses import dataclass, replace
 from typing import Any
@@ -83,6 +84,12 @@ class Asked:
             for name, label in SORTS.items()
             if name != "meaning" or name == self.sort or semantic.installed()
         ]
+
+    @property
+    def days(self) -> list[str]:
+        """The first and the last day it is narrowed to, as fields for dates have them."""
+        found = re.search(r"(?<!\S)(?:date|fecha):(\d{4}-\d\d-\d\d)?\.\.(\d{4}-\d\d-\d\d)?(?!\S)", self.query)
+        return [day or "" for day in found.groups()] if found else ["", ""]
 
     @property
     def feed(self) -> str:

@@ -1,8 +1,8 @@
 """Search: the first page, its results, the searches people saved, the hosts they judged."""
 
 import re
+from dataclasses import replace
 from typing import Any
-from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
@@ -37,16 +37,17 @@ _CUT = Note("only the first {number} characters of the query were read", number=
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
     sort = request.GET.get("sort", "")
-    days = [_day(request.GET.get(name, "")) for name in ("from", "to")]
-    if any(days):
-        query = re.sub(r"(?<!\S)date:\S+", "", request.GET.get("q", ""))
-        return redirect("?" + urlencode({"q": f"{' '.join(query.split())} date:{days[0]}..{days[1]}"[:LONGEST]}))
     asked = Asked(
         query=request.GET.get("q", "").strip()[:LONGEST],
         sort=sort if sort in SORTS else "relevance",
         past=request.GET.get("versions") == "1",
         each=request.GET.get("each") == "1",
     )
+    if {"from", "to"} & request.GET.keys():  # the fields for dates: days stand in the query from now on, or no more
+        days = [_day(request.GET.get(name, "")) for name in ("from", "to")]
+        words = re.sub(r"(?<!\S)(?:date|fecha):\S+", "", asked.query).split()
+        words += [f"date:{days[0]}..{days[1]}"] if any(days) else []
+        return HttpResponseRedirect(replace(asked, query=" ".join(words)[:LONGEST]).link())
     display = display_of(request)
     number = number_in(request.GET.get("p", ""), 1)
     cursor = request.GET.get("cursor", "")[:10_000]

@@ -24,10 +24,18 @@ from hemeroteca.predict.simulator import STRIP_DAYS
 from hemeroteca.watch import queries as watch
 
 KIND = "predict.simulate"
-POLICIES = (
-    *("auto", "simple", "fixed:24", "fixed:168", "simple-notify", "simple-history", "day-type", "exponential"),
-    *("nutch", "lambda-crawl"),
-)
+POLICIES = {
+    "auto": gettext_lazy("the predictor of this program"),
+    "simple": gettext_lazy("the rule of 2015"),
+    "fixed:24": gettext_lazy("every day"),
+    "fixed:168": gettext_lazy("every week"),
+    "simple-notify": gettext_lazy("the rule of 2015, and what sites announce"),
+    "simple-history": gettext_lazy("the rule of 2015 over the days of its history"),
+    "day-type": gettext_lazy("by working days, weekends and holidays (2015)"),
+    "exponential": gettext_lazy("by the mean distance of its changes (2018)"),
+    "nutch": gettext_lazy("as Apache Nutch does"),
+    "lambda-crawl": gettext_lazy("LambdaCrawl, by estimated rates of change (2019)"),
+}
 PROCESSES = {
     "bernoulli:p=.9": gettext_lazy("High: a change on 9 days of 10"),
     "bernoulli:p=.55": gettext_lazy("Medium: a change on 11 days of 20"),
@@ -82,17 +90,29 @@ def simulator(request: HttpRequest) -> HttpResponse:
         "failure": failure,
         "processes": PROCESSES.items(),
         "budgets": BUDGETS.items(),
-        "policies": POLICIES,
+        "policies": POLICIES.items(),
         "sites": watch.subscriptions(200),
         "job": jobs.shown(found) if found is not None else None,
         "earlier": [jobs.shown(job) for job in earlier],
         "letters": [(css, sign, said) for css, sign, said in LETTERS.values() if sign],
         "strip_days": STRIP_DAYS,
     }
+    if found is not None and request.method != "POST":
+        context |= _again(found.arguments, form, {str(site.pk): site.name for site in context["sites"]})
     facts = (found.result or {}).get("facts") if found is not None and isinstance(found.result, dict) else None
     if facts:
         context |= _outcome(facts)
     return render(request, "console/simulator.html", context, status=422 if failure else 200)
+
+
+def _again(asked: dict[str, Any], form: dict[str, Any], sites: dict[str, str]) -> dict[str, Any]:
+    """The form as that simulation was asked for, and the name of its history."""
+    source = str(asked.get("subscription") or next(iter(asked.get("processes") or ()), UPLOADED))
+    history = {**PROCESSES, **sites, UPLOADED: _("A file of mine")}.get(source, source)
+    kept = {name: f"{asked[name]:.0f}" for name in ("days", "warmup", "pages", "seed") if asked.get(name)}
+    kept |= {"source": source, "policies": asked.get("policies", form["policies"])}
+    kept |= {"budget": asked["budget"]} if asked.get("budget") in BUDGETS else {}
+    return {"form": form | kept, "history": history}
 
 
 def _uploaded(request: HttpRequest) -> str:

@@ -653,7 +653,11 @@ def figures(request: HttpRequest) -> HttpResponse:
     names = {**GROUPS, **BEHAVIOURS, "unknown": _("unknown"), "none": _("none")}
     rows = [
         {
-            "name": names.get(row.name, row.name) if by in ("group", "behaviour") or row.name == "none" else row.name,
+            "name": names.get(row.name, row.name)
+            if by in ("group", "behaviour") or row.name == "none"
+            else _(row.name)
+            if by == "category"
+            else row.name,
             "key": row.name if row.name not in ("unknown", "none") else "",
             "row": row,
             "lost": f"{row.lost / (row.lost + row.changes):.0%}" if row.lost + row.changes else "",
@@ -661,6 +665,8 @@ def figures(request: HttpRequest) -> HttpResponse:
         }
         for row in site_metrics.measure(by, fixed_hours=float(hours))[:SITES]
     ]
+    if by == "group":
+        rows.sort(key=lambda one: [*GROUPS, ""].index(one["key"]))
     context = {
         "rows": rows,
         "by": by,
@@ -680,7 +686,8 @@ def figures(request: HttpRequest) -> HttpResponse:
 def channels(request: HttpRequest) -> HttpResponse:
     actor = Actor.of(request.user)
     names = ("target", "name", "subscription", "collection", "digest_hours", "language")
-    form = dict.fromkeys(names, "") | {"subscription": request.GET.get("subscription", "")[:20], "language": "es"}
+    form = dict.fromkeys(names, "") | {"subscription": request.GET.get("subscription", "")[:20]}
+    form["language"] = (get_language() or "en")[:2]
     failure = secret = ""
     if request.method == "POST":
         try:
@@ -689,7 +696,7 @@ def channels(request: HttpRequest) -> HttpResponse:
                 given = {name: CHANNEL[name].read(text) for name, text in form.items()}
                 made, secret = services.add_channel(actor, ChannelOrder(**given))
                 messages.success(request, _("The channel “%(name)s” is there.") % {"name": made.name})
-                form = dict.fromkeys(names, "")
+                form = dict.fromkeys(names, "") | {"language": given["language"]}
             else:
                 _act_on_channel(request, actor, number_in(request.POST.get("channel", ""), 0))
                 after = request.POST.get("next", "")

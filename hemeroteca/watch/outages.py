@@ -36,6 +36,7 @@ class Outages:
         self._state = state
         self._down: dict[str, DownHost] = {}
         self._entrances: dict[tuple[int, int], Entrance] = {}  # by subscription and page
+        self.asked = False  # somebody waits for one of them
 
     def host_failed(self, site: str) -> None:
         down = self._down.setdefault(site, DownHost())
@@ -97,9 +98,17 @@ class Outages:
             else:
                 self.no_answer(sub, key, url, reason or "no answer", self._state.now_ms)
 
+    def check(self, sub: int) -> None:
+        """Somebody wants the pages of a subscription visited at once: what never answered is tried, too."""
+        for (number, _key), entrance in self._entrances.items():
+            if number == sub:
+                entrance.retry_at = 0.0
+                self.asked = True
+
     def try_entrances(self, now: float) -> list[Candidate]:
         """Addresses that have never answered: a subscription made while its site was down must not wait for ever."""
         found = []
+        self.asked = False
         for (number, key), entrance in self._entrances.items():
             sub, host = self._state.subs.get(number), urls.host(entrance.url)
             if sub is None or key in self._state.under_way or now < entrance.retry_at:

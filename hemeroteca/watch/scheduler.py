@@ -306,7 +306,7 @@ class Scheduler:
 
     def _sweep(self, now: float) -> list[Candidate]:
         """What is looked for now and then. Gives addresses to try again."""
-        if 0 <= now - self._sweep_at < SWEEP_SECONDS:
+        if 0 <= now - self._sweep_at < SWEEP_SECONDS and not self.state.outages.asked:
             return []
         self._sweep_at = now
         self._selection.find_late(now)
@@ -409,6 +409,7 @@ class ActiveSubscriptions:
             waited = [key for last_ms, key in heapq.nsmallest(MAX_CHECKED, mine) if last_ms < row.check_ms]
             self._state.asked |= dict.fromkeys(waited, row.check_ms)
             self._state.requisites.check(row.pk)
+            self._state.outages.check(row.pk)
 
     def _make(self, row: Subscription) -> ActiveSubscription:
         scope = msgspec.convert(row.crawl.options["scope"], urls.Scope)

@@ -107,7 +107,7 @@ class TestRegistration:
         assert len(alike) == 1
         assert not User.objects.filter(name="new1").exists()
         told = next(one for one in mails(2) if one.to == ["ana@example.org"])
-        assert "already exists" in told.body
+        assert "there is one already" in told.body
         register(browser(), "Ana", "third@example.org")
         assert User.objects.get(email="third@example.org").name == "ana2", "a name that is taken gets a number"
 
@@ -311,6 +311,16 @@ class TestAddressAndSessions:
         client.post(asked.headers["Location"], {"password": PASSWORD})  # and goes on with what was asked for
         message = next(one for one in mails(1) if one.to == ["new@example.org"])
         assert services.find_user("ana").email == "ana@example.org"
+        client.post(path_of(link_in(message)))
+        assert services.find_user("ana").email == "new@example.org"
+
+    def test_who_has_a_second_factor_can_change_the_address_too(self, with_mail, ana):
+        client = browser()
+        sign_in(client, "ana")
+        switch_on(client)
+        client.post("/account/email", {"email": "new@example.org", "action_add": "1"})
+        wait_for(lambda: any(one.to == ["new@example.org"] for one in mail.outbox), "the link")
+        message = next(one for one in mail.outbox if one.to == ["new@example.org"])
         client.post(path_of(link_in(message)))
         assert services.find_user("ana").email == "new@example.org"
 

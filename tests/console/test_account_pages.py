@@ -67,6 +67,21 @@ def test_every_other_browser_is_signed_out_at_once(instance, reader, director):
     assert [client.get("/account").status_code for client in (here, elsewhere, other)] == [200, 302, 200]
 
 
+def test_the_page_to_sign_in_names_the_role_that_is_needed(instance):
+    asked = {"/save": "director", "/people": "administrator", "/history": "reader"}
+    for path, role in asked.items():
+        assert f"role {role} or more" in Client().get(path, follow=True).content.decode()
+    for path in ("/account", "/archive", "/nowhere", ""):
+        assert "or more" not in Client().get("/sign-in", {"next": path}).content.decode()
+
+
+def test_the_first_password_is_mentioned_until_somebody_has_signed_in(instance, administrator):
+    told = "password was printed"
+    assert told in Client().get("/sign-in").content.decode()
+    signed_in(administrator)
+    assert told not in Client().get("/sign-in").content.decode()
+
+
 def test_people_are_added_given_roles_and_locked_out(instance, administrator):
     client = signed_in(administrator)
     client.post("/people", {"do": "add", "name": "Nora", "role": "director", "password": NEW})

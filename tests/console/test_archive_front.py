@@ -1,10 +1,11 @@
 """The archive's first page, a page saved now, and a selection taken away."""
 
 import json
+from urllib.parse import quote
 
 import pytest
 
-from hemeroteca.frontier.models import Crawl
+from hemeroteca.frontier.models import Crawl, Page
 from hemeroteca.jobs.models import Job
 from tests.console.world import BREAD
 
@@ -32,6 +33,36 @@ def test_an_unknown_address_offers_to_save_it(client, world):
     answer = client.get("/page", {"url": "https://nowhere.example/a b"})
     assert answer.status_code == 404
     assert "/save?url=https%3A%2F%2Fnowhere.example%2Fa%20b" in answer.content.decode()
+
+
+def test_each_page_stands_once_among_the_captured_last(client, world):
+    told = client.get("/archive").content.decode()
+    assert told.partition('id="sites"')[0].count(f"/page?url={quote(BREAD, safe='')}") == 1
+
+
+def test_nobody_is_led_to_what_they_may_not_do(client, world, reader, director):
+    seen = {}
+    for person in (reader, director):
+        client.force_login(person)
+        capture = f"/v/{world.captures[BREAD][0].record_id}"
+        pages = (f"/page?url={BREAD}", "/page?url=https://nowhere.example/", "/archive?url=nowhere.example", capture)
+        seen[person.name] = ["/save?url=" in client.get(page).content.decode() for page in pages]
+    assert seen == {reader.name: [False] * 4, director.name: [True] * 4}
+
+
+def test_a_favourite_is_kept_and_let_go_on_the_page_itself(client, world, reader):
+    client.force_login(reader)
+    there = f"/page?url={BREAD}"
+    for button, other in (("keep", "forget"), ("forget", "keep"), ("keep", "forget")):
+        shown = client.get(there).content.decode()
+        assert f'value="{button}"' in shown
+        assert f'value="{other}"' not in shown
+        client.post("/favourites", {"do": button, "url": BREAD})
+
+
+def test_imported_versions_are_counted_too(client, world):
+    Page.objects.filter(url=BREAD).update(versions=0)
+    assert "<dt>Versions</dt><dd>2</dd>" in client.get(f"/page?url={BREAD}").content.decode()
 
 
 @pytest.mark.database

@@ -173,6 +173,12 @@ def test_no_page_and_no_table_is_wider_than_a_phone(visit, world):
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
         wide = "[...document.querySelectorAll('main .scroll')].filter(box => box.scrollWidth > box.clientWidth).length"
         assert page.evaluate(wide) == 0, f"{path}: a table is read from top to bottom, not sideways"
+    page.goto(page.site + f"/compare?url={BREAD}&view=sides")
+    assert page.locator(".sides.stacked").count() == 0, "side by side stays side by side"
+    page.emulate_media(media="print")
+    page.goto(page.site + f"/page?url={BREAD}")
+    assert page.locator(".versions").is_visible(), "the list of versions can be printed"
+    page.emulate_media(media="screen")
     page.goto(page.site + "/crawls")
     assert page.locator("td[data-heading=Estado]").first.is_visible(), "each cell says its heading"
 

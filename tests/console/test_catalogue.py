@@ -2,6 +2,7 @@
 
 import gettext
 import io
+import re
 from pathlib import Path
 
 from babel.messages.extract import DEFAULT_KEYWORDS, extract
@@ -24,7 +25,7 @@ def texts():
     for room in ROOMS:
         for file in (ROOT / room).rglob("*.py"):
             yield from extract("python", io.BytesIO(file.read_bytes()), KEYWORDS)
-        for file in (ROOT / room).rglob("*.html"):
+        for file in (*(ROOT / room).rglob("*.html"), *(ROOT / room).rglob("templates/**/*.txt")):
             # what Django makes of a template for gettext's tools reads like JavaScript
             yield from extract("javascript", io.BytesIO(templatize(file.read_text("utf-8")).encode()), KEYWORDS)
 
@@ -44,6 +45,15 @@ def test_every_text_is_translated():
     used = {text if isinstance(text, str) else text[0] for _, text, _, _ in texts()}
     assert len(used) > 300
     assert used - known == set()
+
+
+def test_readers_are_spoken_to_as_friends_everywhere():
+    """Spanish has two ways to say you, with other verbs; a page that mixes them reads like two people."""
+    formal = re.compile(r"\b(usted|Elija|Escriba|Pulse|Pruebe|Añada|Vuelva|Use)\b")
+    with CATALOGUE.open("rb") as file:
+        said = [" ".join(text) if isinstance(text, tuple) else text for text in translations(read_po(file)).values()]
+    said += [file.read_text("utf-8") for file in (ROOT / "console/templates/console/help/es").glob("*.html")]
+    assert [text for text in said if formal.search(text)] == []
 
 
 def test_every_setting_is_explained_in_spanish():

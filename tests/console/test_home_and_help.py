@@ -54,8 +54,14 @@ class TestFirstPage:
     def test_days_become_part_of_the_query(self, client, world):
         answer = client.get("/?q=pan+date:2020&from=2025-01-01&to=")
         assert answer.status_code == 302
-        assert answer["Location"] == "?q=pan+date%3A2025-01-01.."
-        assert "Lately captured" not in text(client, "/?q=pan&from=tomorrow")
+        assert answer["Location"] == "?q=pan%20date%3A2025-01-01.."
+        answer = client.get("/?q=pan+fecha:2020&from=&to=2025-01-01&sort=newest&versions=1")
+        assert answer["Location"] == "?q=pan%20date%3A..2025-01-01&sort=newest&versions=1"
+        assert client.get("/?q=pan+date:2020&from=&to=")["Location"] == "?q=pan", "days that were emptied"
+        found = text(client, "/?q=panaderos+date:2025-01-01..2026-12-31")
+        assert 'name="from" value="2025-01-01"' in found
+        assert 'name="to" value="2026-12-31"' in found
+        assert client.get("/?q=pan&from=tomorrow")["Location"] == "?q=pan", "no day"
 
 
 @pytest.mark.django_db

@@ -186,6 +186,10 @@ class TestInABrowser:
         page.get_by_role("heading", name="El precio del pan").wait_for()
         page.look("capture")
         page.locator("header input[type=search]").fill("harina")
+        seen = page.locator("header input[type=search]").evaluate(
+            "box => [getComputedStyle(box).color, getComputedStyle(box).backgroundColor].map(c => c.match(/\\d+/)[0])"
+        )
+        assert abs(int(seen[0]) - int(seen[1])) > 100, "what is typed can be read on any cover"
         page.keyboard.press("Enter")
         page.get_by_role("heading", name="harina").wait_for()
         page.look("search")

@@ -1,6 +1,7 @@
 """Watch and the simulator as people use them: a site added, looked at, changed, told of; policies compared."""
 
 import gzip
+import re
 from uuid import uuid4
 
 import pytest
@@ -142,6 +143,22 @@ class TestPages:
         assert Subscription.objects.filter(url="https://a.example/", collection__name="New").exists()
         assert "not an address" in shown
 
+    def test_a_new_channel_speaks_the_language_of_who_makes_it(self, client, watched, director):
+        client.force_login(director)
+        for language in ("en", "es"):
+            shown = client.get("/watch/channels", headers={"accept-language": language}).content.decode()
+            assert f'<option value="{language}" selected>' in shown
+
+    def test_before_and_after_compares_the_two_versions_of_that_change(self, client, watched, reader, world):
+        client.force_login(reader)
+        shown = client.get(f"/watch/{watched.pk}").content.decode()
+        link = re.search(r'href="(/compare[^"]+)"', shown)[1].replace("&amp;", "&")
+        compared = client.get(link).context
+        assert [compared["old"].record_id, compared["new"].record_id] == [
+            world.captures[BREAD][0].record_id,
+            world.captures[BREAD][-1].record_id,
+        ]
+
     def test_a_channel_is_tested_from_the_page(self, client, watched, director):
         client.force_login(director)
         services.add_channel(SYSTEM, ChannelOrder(target="http://127.0.0.1:9/", kind="webhook", name="hook"))
@@ -221,9 +238,9 @@ class TestPages:
 
     def test_changes_are_new_until_they_are_read(self, client, watched, reader):
         client.force_login(reader)
-        assert ">new</span>" in client.get(f"/watch/{watched.pk}").content.decode()
+        assert ">unread</span>" in client.get(f"/watch/{watched.pk}").content.decode()
         client.post(f"/watch/{watched.pk}", {"do": "read"})
-        assert ">new</span>" not in client.get(f"/watch/{watched.pk}").content.decode()
+        assert ">unread</span>" not in client.get(f"/watch/{watched.pk}").content.decode()
 
     def test_every_visit_is_listed_with_its_reason(self, client, watched, reader):
         client.force_login(reader)
@@ -279,6 +296,18 @@ class TestPages:
             answer = client.post("/simulator", {**asked, "trace": SimpleUploadedFile("t.csv", wrong)})
             assert answer.status_code == 422, wrong[:20]
         assert client.post("/simulator", asked).status_code == 422  # no file
+
+    def test_an_outcome_names_its_history_and_the_form_stays_as_it_was_asked(self, client, watched, reader):
+        client.force_login(reader)
+        asked = {"budget": "own", "days": "90", "warmup": "7", "pages": "3", "seed": "5", "policies": ["nutch"]}
+        for source, name in (("seasonal", "By weekday and season"), (str(watched.pk), watched.name)):
+            sent = client.post("/simulator", asked | {"source": source})
+            assert Runner().drain(exclusive=False) == 1
+            shown = client.get(sent.headers["Location"])
+            assert f"<b>{name}</b>" in shown.content.decode()
+            form = shown.context["form"]
+            assert (form["source"], form["budget"], form["policies"]) == (source, "own", ["nutch"])
+        assert client.get("/simulator?job=1").context["form"]["warmup"] == "7"
 
     def test_categories_are_edited(self, client, watched, director):
         client.force_login(director)

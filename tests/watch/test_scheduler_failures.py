@@ -167,6 +167,19 @@ def test_a_site_that_is_down_when_it_is_subscribed_to_is_tried_again(tmp_path, t
     assert (sub.failures, WatchedPage.objects.count()) == (0, 1)
 
 
+def test_an_address_that_never_answered_is_tried_as_soon_as_somebody_asks(tmp_path):
+    sub = subscribe()
+    world = World(tmp_path)
+    world.changes["https://news.test/"] = []
+    world.scheduler.ended([no_answer(sub.crawl_id, urls.key("https://news.test/"), "https://news.test/")])
+    world.run(0.1, step=0.01)
+    assert world.visits["https://news.test/"] == 0
+    services.check_now(SYSTEM, sub.pk)
+    world.scheduler.refresh()
+    world.run(0.02, step=0.01)
+    assert world.visits["https://news.test/"] == 1
+
+
 def test_a_page_visited_every_minute_is_tried_again_soon(tmp_path):
     sub = subscribe(mode="fixed 0.02")
     world = World(tmp_path)

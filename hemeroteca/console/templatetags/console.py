@@ -113,6 +113,9 @@ def work(kind: str) -> str:
     return str(names.WORK.get(kind, kind))
 
 
+register.filter("browser", names.browser)
+
+
 @register.filter
 def scope_name(scope: str) -> str:
     """An area of the console that a token may be limited to."""

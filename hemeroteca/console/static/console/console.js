@@ -52,7 +52,7 @@
   // on a telephone a table that is wider than the screen becomes cards: each cell says its heading
   function stack(root) {
     if (!window.matchMedia("(max-width: 40rem)").matches) return;
-    root.querySelectorAll(".scroll > table").forEach(function (table) {
+    root.querySelectorAll(".scroll > table:not(.sides)").forEach(function (table) {
       var headings = table.querySelectorAll("thead tr:only-child > th");
       if (table.parentElement.scrollWidth <= table.parentElement.clientWidth || !headings.length) return;
       table.classList.add("stacked");
@@ -68,6 +68,9 @@
     });
   }
   stack(document);
+  // on a telephone the menu of a section slides: where the reader is, is in view
+  var here = document.querySelector(".menu [aria-current]");
+  if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.clientWidth / 2;
   document.addEventListener("htmx:afterSwap", function (event) {
     localise(event.target);
     offer_copies(event.target);
