@@ -37,6 +37,12 @@ POLICIES = {
     "exponential": gettext_lazy("daily at 00:00 UTC, by the exponential rule"),
     "never": gettext_lazy("never by itself"),
 }
+SOURCES = {
+    "api": gettext_lazy("by the wiki's API"),
+    "export": gettext_lazy("by Special:Export"),
+    "history": gettext_lazy("by the pages of its history"),
+    "dump": gettext_lazy("from a dump"),
+}
 WEEKDAYS = (
     *(gettext_lazy("Monday"), gettext_lazy("Tuesday"), gettext_lazy("Wednesday"), gettext_lazy("Thursday")),
     *(gettext_lazy("Friday"), gettext_lazy("Saturday"), gettext_lazy("Sunday")),
@@ -158,6 +164,8 @@ def article(request: HttpRequest, number: int) -> HttpResponse:
         "policies": POLICIES.items(),
         "tables": [name for name in ON_THE_PAGE if isinstance(numbers.get(name), list)],
         "address": queries.address_of(found),
+        "source": SOURCES.get(found.source, found.source),
+        "followed": queries.is_followed(found),
     }
     return render(request, "console/wiki_article.html", context, status=422 if failure else 200)
 

@@ -169,6 +169,11 @@ def address_of(facts: ArticleFacts) -> str:
     return path.replace("$1", quote(facts.title.replace(" ", "_"), safe="/:()!,;@")) if "$1" in path else ""
 
 
+def is_followed(facts: ArticleFacts) -> bool:
+    """Whether its wiki can be asked; not when a dump is all."""
+    return Wiki.objects.filter(name=facts.wiki).exclude(api_url="", index_url="").exists()
+
+
 def api_of(facts: ArticleFacts) -> str:
     """The address of its wiki's API, or of the wiki where that is closed. Raises Invalid where a dump is all."""
     wiki = Wiki.objects.get(name=facts.wiki)
