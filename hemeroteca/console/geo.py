@@ -142,7 +142,8 @@ def service(request: HttpRequest, number: int) -> HttpResponse:
     layers = queries.layers(found)
     archived = found.url if found.url and not endpoints.has_secrets(found.url) else ""
     described = archive.versions_newest(archived, CHANGES) if archived and can(actor, "archive.read") else []
-    running = [job for job in job_queries.recent(actor, 20, kind="geo.check") if found.pk in job.arguments["services"]]
+    looks = job_queries.recent(actor, 20, kind="geo.check") if actor.user is not None else []
+    running = [job for job in looks if found.pk in job.arguments["services"]]
     context = {
         **_card(found),
         "concepts": concepts.of_keywords(found.keywords)[:40],
