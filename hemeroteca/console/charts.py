@@ -62,7 +62,7 @@ def spec(
         encoding["x"]["axis"] = {"tickCount": STEPS[unit]}  # else one day is named several times
         if mark == "bar":
             drawn["width"] = {"band": len(shown) / FEW_BARS}  # a single day would fill all of it
-    made = {"$schema": SCHEMA, "data": {"values": shown}, "mark": drawn, "encoding": encoding}
+    made: dict[str, Any] = {"$schema": SCHEMA, "data": {"values": shown}, "mark": drawn, "encoding": encoding}
     if kind == "nominal" and mark == "bar" and len(shown) <= FEW_NAMES:
         encoding["x"], encoding["y"] = encoding["y"], encoding["x"]
         made["height"] = 24 * len(shown) + 48

@@ -407,7 +407,7 @@ def network(address: str) -> str:
 
 
 def serve(descriptor: int, memory: int = MEMORY, after: Callable[[], None] = lambda: None) -> None:
-    """The process: one order after the other, until whoever asks is gone; `after` each of them something is put away."""
+    """The process: one order after the other, until whoever asks is gone; `after` each, something is put away."""
     wire: Connection[Any, Any] = Connection(descriptor)
     resource.setrlimit(resource.RLIMIT_AS, (memory, resource.getrlimit(resource.RLIMIT_AS)[1]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

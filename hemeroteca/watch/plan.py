@@ -157,7 +157,9 @@ class Plan:
         rows = Observation.objects.filter(pk__gt=number, imported=False).order_by("seen_ms", "pk")
         observations.replay(self.planner, rows.values_list("key", "seen_ms", "important"))
         self._lessons.clear()
-        with suppress(FileNotFoundError):  # from now on it is what is kept: were there nothing, it would be learned again
+        with suppress(
+            FileNotFoundError
+        ):  # from now on it is what is kept: were there nothing, it would be learned again
             fresh.replace(self._state.data / observations.PLANNER_FILE)
         for sub in self._state.subs.values():
             if sub.policy is None:
