@@ -53,9 +53,8 @@ def main() -> list[Row]:
 
 
 def _measured(server: "_Server") -> list[Row]:
-    word = server.get("/suggest/options?q=a")[1].decode().partition('value="')[2].partition('"')[0].split()[-1:] or [
-        "the"
-    ]
+    _, offered, headers = server.get("/suggest/options?q=a")
+    word = _unpacked(offered, headers).partition('value="')[2].partition('"')[0].split()[-1:] or ["the"]
     pages = {name: address.format(word=word[0]) for name, address in WARM.items()}
     for _ in range(3):
         for address in pages.values():
@@ -126,12 +125,12 @@ class _Server:
         self.cookie = ""
 
     def __enter__(self) -> "_Server":
-        page = self.get("/sign-in")
-        token = re.search(rb'name="csrfmiddlewaretoken" value="(\w+)"', page[1])
+        _, page, shown = self.get("/sign-in")
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', _unpacked(page, shown))
         assert token
-        cookie = page[2].get("Set-Cookie", "").partition(";")[0]
+        cookie = shown.get("Set-Cookie", "").partition(";")[0]
         connection = self.connect()
-        body = f"csrfmiddlewaretoken={token[1].decode()}&name=dora&password={PASSWORD}&next=/"
+        body = f"csrfmiddlewaretoken={token[1]}&name=dora&password={PASSWORD}&next=/"
         headers = {"Cookie": cookie, "Content-Type": "application/x-www-form-urlencoded"}
         connection.request("POST", "/sign-in", body, headers)
         answer = connection.getresponse()

@@ -100,6 +100,7 @@ MIDDLEWARE = [
     "hemeroteca.console.middleware.SecurityHeaders",
     "hemeroteca.console.middleware.RefusedPages",
     "django.middleware.security.SecurityMiddleware",
+    "hemeroteca.console.middleware.CompressedPages",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",

@@ -176,7 +176,7 @@ class Filler:
                 added += 1
             if added == GEO_SERVICES:
                 break
-        self._do("crawl", corner.first_url, "--focus", "geo", "--limit", "60", "--json")
+        self._do("crawl", corner.first_url, "--focus", "geo", "--limit", "200", "--json")
 
     def _wiki(self) -> None:
         dump = self.files / "wiki.xml"

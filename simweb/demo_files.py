@@ -1,5 +1,6 @@
 """Files for the demonstration: a past of some sites as WARC, and a small wiki as a dump. Made from the model alone."""
 
+import itertools
 import random
 import uuid
 from collections.abc import Iterator
@@ -46,7 +47,7 @@ def write_wiki(path: Path, web: Web, articles: int, now: datetime) -> list[str]:
         number = 1
         for index, title in enumerate(titles):
             file.write(f"<page><title>{escape(title)}</title><ns>0</ns><id>{index + 1}</id>\n")
-            for revision in _revisions(web.host_at(index), draw, now):
+            for revision in _revisions(web.host_at(index), draw, now, lively=index == 0):
                 file.write(revision.replace("@ID@", str(number)))
                 number += 1
             file.write("</page>\n")
@@ -70,12 +71,15 @@ def _record(host: Host, number: int, virtual: float, at: datetime) -> bytes:
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + head + body + b"\r\n\r\n"
 
 
-def _revisions(host: Host, draw: random.Random, now: datetime) -> Iterator[str]:
-    """The life of an article: it grows, somebody empties it now and then, somebody else restores it."""
+def _revisions(host: Host, draw: random.Random, now: datetime, lively: bool) -> Iterator[str]:
+    """The life of an article: it grows, somebody empties it now and then, somebody else restores it. A lively one is
+    edited more often of late."""
     paragraphs = [host.headline(number) for number in range(1, 40)]
     text, at, before = "", now - timedelta(days=3 * 365), ""
-    for step in range(160):
-        at += timedelta(hours=draw.expovariate(1 / 150))
+    calm = now - timedelta(days=5) if lively else now
+    for step in itertools.count():
+        following = at + timedelta(hours=draw.expovariate(1 / 150 if at < calm else 1 / 6))
+        at = min(following, calm) if at < calm else following
         if at >= now:
             return
         who = draw.choice(PEOPLE)

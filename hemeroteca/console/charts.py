@@ -22,6 +22,8 @@ from django.views.decorators.http import require_safe
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 FEW = 40  # rows of a line whose points are marked: of a single one nothing else would be seen
 FEW_BARS = 10
+FEW_NAMES = 40  # that stand below each other, where they can be read
+STEPS = {"yearmonthdate": "day", "yearmonth": "month", "year": "year"}
 MAX_ROWS = 5_000  # of a chart; a longer series says nothing more on a screen
 YEAR_SECONDS = 365 * 86_400
 _writing = threading.Lock()
@@ -56,14 +58,15 @@ def spec(
     drawn: dict[str, Any] = {"type": mark, "tooltip": True}
     if mark == "line" and len(shown) <= FEW:
         drawn["point"] = True
-    if unit and mark == "bar" and len(shown) < FEW_BARS:
-        drawn["width"] = {"band": len(shown) / FEW_BARS}  # a single day would fill all of it
-    return {
-        "$schema": SCHEMA,
-        "data": {"values": shown},
-        "mark": drawn,
-        "encoding": encoding,
-    }
+    if unit and len(shown) < FEW_BARS:
+        encoding["x"]["axis"] = {"tickCount": STEPS[unit]}  # else one day is named several times
+        if mark == "bar":
+            drawn["width"] = {"band": len(shown) / FEW_BARS}  # a single day would fill all of it
+    made: dict[str, Any] = {"$schema": SCHEMA, "data": {"values": shown}, "mark": drawn, "encoding": encoding}
+    if kind == "nominal" and mark == "bar" and len(shown) <= FEW_NAMES:
+        encoding["x"], encoding["y"] = encoding["y"], encoding["x"]
+        made["height"] = 24 * len(shown) + 48
+    return made
 
 
 def library_name() -> str:

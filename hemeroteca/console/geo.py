@@ -58,7 +58,16 @@ LOOKS = {
     "feature": gettext_lazy("a feature"),
     "link": gettext_lazy("its metadata"),
 }
-FORMS = ("qlr", "geojson", "iso19139", "geodcat", "schema-org")
+FORMS = {"qlr": "", "geojson": "GeoJSON", "iso19139": "ISO 19139", "geodcat": "GeoDCAT-AP", "schema-org": "schema.org"}
+ORDERS = {
+    "focused": gettext_lazy("what promises most, by all that is known (focused)"),
+    "learned": gettext_lazy("what was learned from the pages so far (learned)"),
+    "shark-search": gettext_lazy("Shark-Search: relevance is inherited and fades"),
+    "fish-search": gettext_lazy("Fish-Search: what a relevant page links to"),
+    "best-first": gettext_lazy("the most relevant page's links (best-first)"),
+    "keywords": gettext_lazy("words of the thesaurus in the link (keywords)"),
+    "breadth-first": gettext_lazy("in the order they were found (breadth-first)"),
+}
 TUNING = {
     "delta": gettext_lazy("δ: how much of a page's relevance its links inherit"),
     "beta": gettext_lazy("β: share of the anchor beside its context"),
@@ -133,7 +142,8 @@ def service(request: HttpRequest, number: int) -> HttpResponse:
     layers = queries.layers(found)
     archived = found.url if found.url and not endpoints.has_secrets(found.url) else ""
     described = archive.versions_newest(archived, CHANGES) if archived and can(actor, "archive.read") else []
-    running = [job for job in job_queries.recent(actor, 20, kind="geo.check") if found.pk in job.arguments["services"]]
+    looks = job_queries.recent(actor, 20, kind="geo.check") if actor.user is not None else []
+    running = [job for job in looks if found.pk in job.arguments["services"]]
     context = {
         **_card(found),
         "concepts": concepts.of_keywords(found.keywords)[:40],
@@ -146,8 +156,10 @@ def service(request: HttpRequest, number: int) -> HttpResponse:
         "availability": charts.spec(rows, _("day"), _("working %"), titles=("", _("working %")), unit="yearmonthdate")
         if rows
         else None,
-        "answers": charts.spec(times, _("day"), _("milliseconds"), "line", titles=("", "ms")) if times else None,
-        "forms": [form for form in FORMS if form != "qlr" or found.type in records.IN_QGIS],
+        "answers": charts.spec(times, _("day"), _("milliseconds"), "line", titles=("", "ms"), unit="yearmonthdate")
+        if times
+        else None,
+        "forms": [pair for pair in FORMS.items() if pair[0] != "qlr" or found.type in records.IN_QGIS],
         "archived": archived,
         "changes": list(zip_longest(described, described[1:])),
         "job": next((shown for job in running[:1] if not (shown := jobs.shown(job))["ended"]), None),
@@ -248,7 +260,7 @@ def focus(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "failure": failure,
-        "strategies": sorted(STRATEGIES),
+        "strategies": [(name, ORDERS.get(name, name)) for name in sorted(STRATEGIES, key=list(ORDERS).index)],
         "tuning": [(name, label, form[name]) for name, label in TUNING.items()],
         "crawls": found[:50],
         "thesauri": thesauri.thesauri(actor),

@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
@@ -12,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from hemeroteca.accounts import Actor
 from hemeroteca.console import names
 from hemeroteca.console.search import number_in
+from hemeroteca.console.templatetags.console import count
 from hemeroteca.errors import Conflict
 from hemeroteca.jobs import queries, services, workers
 
@@ -59,10 +61,18 @@ def job(request: HttpRequest, number: int) -> HttpResponse:
     lines = queries.log(actor, found.pk)[-LINES:]
     result = found.result if isinstance(found.result, dict) else {}
     facts = [
-        (names.RESULTS.get(name, name), value) for name, value in result.items() if isinstance(value, str | int | float)
+        (names.RESULTS.get(name, name), _amount(name, value))
+        for name, value in result.items()
+        if isinstance(value, str | int | float)
     ]
     context = {"job": shown(found), "lines": lines, "arguments": _told(found.arguments), "result": facts}
     return render(request, "console/job.html", context)
+
+
+def _amount(name: str, value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return value
+    return filesizeformat(value) if name == "bytes" else count(value)
 
 
 def _told(arguments: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -102,7 +112,7 @@ def shown(job: Any) -> dict[str, Any]:
         "label": STATES.get(facts.state, facts.state),
         "actor": facts.actor,
         "process": _process(job) if facts.state == "running" else "",
-        "message": facts.message,
+        "message": "" if facts.message == facts.state else facts.message,
         "done": facts.done,
         "total": facts.total,
         "ended": facts.state in queries.ENDED,

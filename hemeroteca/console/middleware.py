@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.utils import timezone, translation
 
 from hemeroteca.accounts.display import COOKIE, Display, read, read_cookie
@@ -85,6 +86,16 @@ class SecurityHeaders:
         response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
         response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         return response
+
+
+class CompressedPages(GZipMiddleware):
+    """Pages travel compressed; files of the archive, parts of them and streams as they are. Django adds a random length
+    and masks its tokens, so that the size tells nothing (BREACH)."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        if response.streaming or not response.headers.get("Content-Type", "").startswith("text/html"):
+            return response
+        return super().process_response(request, response)
 
 
 class ReaderDisplay:

@@ -2,6 +2,7 @@
 settings."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -201,7 +202,7 @@ def workers(request: HttpRequest) -> HttpResponse:
         known = {one.facts.name for one in processes.processes(settings.INSTANCE)}
         if verb in processes.VERBS and name in known and settings.INSTANCE.order(verb, name):
             audit.note(actor, "process ordered", name, verb)
-            messages.success(request, _("The supervisor was told."))
+            messages.success(request, _("Ordered for %(process)s; it takes some seconds.") % {"process": name})
         else:
             messages.error(request, _("There is no such process; it may have ended just now."))
         return redirect("workers")
@@ -276,9 +277,11 @@ def instance_settings(request: HttpRequest) -> HttpResponse:
     for name, default, purpose in config.describe():
         value = config.shown(name, getattr(settings.CONFIG, name))
         text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-        rows.append((name, text, default, _(purpose), str(value) != default))
+        size = filesizeformat(value) if name.endswith("_bytes") and isinstance(value, int) and value >= 1024 else ""
+        rows.append((name, text, default.removeprefix("()"), size, _(purpose), str(value) != default))
     changed = sum(row[-1] for row in rows)
-    context = {"settings": rows, "changed": changed, "data": settings.INSTANCE.data}
+    file = config.file_in_force()
+    context = {"settings": rows, "changed": changed, "file": file and file.absolute(), "place": Path.cwd()}
     return render(request, "console/settings.html", context)
 
 

@@ -57,6 +57,22 @@ SHAPES = shapes(
         gettext_noop("%s is not a bounding box; write west,south,east,north in degrees, like -9.5,36,4.5,44"),
         gettext_noop("choose 2 to 10 articles to compare, not %s"),
         gettext_noop("this is not SQL that DuckDB reads: %s"),
+        gettext_noop("only one SELECT is run here; nothing can be changed, attached, copied or set"),
+        gettext_noop("one SELECT at a time is run, not %s statements"),
+        gettext_noop("only SELECT is run here; the tables are %s"),
+        gettext_noop("there is no table %s here; there are %s"),
+        gettext_noop("the function %s() is closed here; select from %s"),
+        gettext_noop("the function %s() is closed here"),
+        gettext_noop("the query cannot be run: %s"),
+        gettext_noop("the query took longer than %s s; narrow it, or aggregate less"),
+        gettext_noop("the query needed more than %s MB of memory; narrow it, or aggregate less"),
+        gettext_noop("other queries are being run; ask again in a moment"),
+        gettext_noop("many long reads are being done; ask for this one again in a moment"),
+        gettext_noop("this machine is very busy; ask again in a moment"),
+        gettext_noop("this cannot be read within %s s and the memory there is for it; %s"),
+        gettext_noop("ask about fewer revisions, or ask on the command line"),
+        gettext_noop("download the original instead"),
+        gettext_noop("expression %s cannot be used: %s"),
         gettext_noop(
             "`url` or `title` is required: the address of an article, or its title and a `locale`; or choose "
             "articles by category, search, user, or the whole wiki"

@@ -3,7 +3,7 @@
 import csv
 import io
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from hashlib import blake2b
 from itertools import pairwise
@@ -18,6 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
 from django.template.loader import render_to_string
+from django.utils.timezone import get_current_timezone_name
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -285,8 +286,7 @@ def site(request: HttpRequest, number: int) -> HttpResponse:
         "seen": summary["changes"] or 0,
         "chance": row.daily_chance,
         "scope": SCOPES.get(row.scope.get("kind", ""), ""),
-        "changes": [_change(change) for change in queries.changes(CHANGES, subscription=row.pk)],
-        "read_until": read_until,
+        "changes_drawn": _drawn_changes(queries.changes(CHANGES, subscription=row.pk), read_until),
         "sources": queries.sources(row.pk),
         "channels": [one for one in queries.channels() if notices.concerns(one, row)]
         if can(actor, "watch.channels")
@@ -300,12 +300,27 @@ def site(request: HttpRequest, number: int) -> HttpResponse:
 
 def _figures(row: Subscription, days: int, everything: bool, summary: Mapping[str, Any]) -> dict[str, Any]:
     """What is the same of a site for everybody: made anew when a page was visited or planned, else every minute."""
-    asked = (row.pk, row.created_ms, row.active, days, everything, get_language())
+    asked = (row.pk, row.created_ms, row.active, days, everything)
     state = (*asked, *summary.values(), site_reports.last_run(row.pk))
-    key = blake2b(repr(state).encode()).hexdigest()
+    return _kept(state, lambda: _made_figures(row, days, everything, summary))
+
+
+def _drawn_changes(changes: Sequence[Change], read_until: int | None) -> str:
+    """Changes with their versions and pictures, for everybody who has read as far."""
+
+    def drawn() -> str:
+        context = {"changes": [_change(change) for change in changes], "read_until": read_until}
+        return render_to_string("console/watch/site_changes.html", context)
+
+    return _kept((read_until, *((change.pk, change.record_id) for change in changes)), drawn)
+
+
+def _kept(state: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    """What was made for this state, in this language and time zone."""
+    key = blake2b(repr((get_language(), get_current_timezone_name(), *state)).encode()).hexdigest()
     kept = caches["figures"].get(key)
     if kept is None:
-        kept = _made_figures(row, days, everything, summary)
+        kept = make()
         caches["figures"].set(key, kept)
     return kept
 

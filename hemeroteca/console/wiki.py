@@ -37,6 +37,13 @@ POLICIES = {
     "exponential": gettext_lazy("daily at 00:00 UTC, by the exponential rule"),
     "never": gettext_lazy("never by itself"),
 }
+WHOLE = gettext_lazy("the whole wiki")
+SOURCES = {
+    "api": gettext_lazy("by the wiki's API"),
+    "export": gettext_lazy("by Special:Export"),
+    "history": gettext_lazy("by the pages of its history"),
+    "dump": gettext_lazy("from a dump"),
+}
 WEEKDAYS = (
     *(gettext_lazy("Monday"), gettext_lazy("Tuesday"), gettext_lazy("Wednesday"), gettext_lazy("Thursday")),
     *(gettext_lazy("Friday"), gettext_lazy("Saturday"), gettext_lazy("Sunday")),
@@ -63,9 +70,9 @@ EXAMPLES: tuple[tuple[Any, str], ...] = (
         "  FROM revisions)\nWHERE dayofweek(timestamp) IN (0, 6)\nGROUP BY title ORDER BY added DESC",
     ),
     (
-        gettext_lazy("What was reverted, by tag (a pipeline)"),
-        '[\n  {"$match": {"tags": "mw-reverted"}},\n  {"$group": {"_id": "$user", "reverted": {"$sum": 1}}},\n'
-        '  {"$sort": {"reverted": -1}},\n  {"$limit": 20}\n]',
+        gettext_lazy("Who left less than 100 bytes (a pipeline)"),
+        '[\n  {"$match": {"size": {"$lt": 100}}},\n  {"$group": {"_id": "$user", "edits": {"$sum": 1}}},\n'
+        '  {"$sort": {"edits": -1}},\n  {"$limit": 20}\n]',
     ),
     (
         gettext_lazy("Edits of each year (a pipeline)"),
@@ -158,6 +165,8 @@ def article(request: HttpRequest, number: int) -> HttpResponse:
         "policies": POLICIES.items(),
         "tables": [name for name in ON_THE_PAGE if isinstance(numbers.get(name), list)],
         "address": queries.address_of(found),
+        "source": SOURCES.get(found.source, found.source),
+        "followed": queries.is_followed(found),
     }
     return render(request, "console/wiki_article.html", context, status=422 if failure else 200)
 
@@ -169,8 +178,8 @@ def authors(request: HttpRequest, number: int) -> HttpResponse:
     found = queries.article(actor, number)
     rows = queries.metrics_of(actor, {"pageid": found.pageid, "wiki": found.wiki}, ("authors",)).get("authors", [])
     spec = charts.spec(
-        [{_("author"): row["user"] or _("hidden"), _("share"): round(row["share"], 4)} for row in rows[:15]],
-        _("author"), _("share"), kind="nominal", titles=(_("author"), _("share of the words of today")),
+        [{_("author"): row["user"] or _("hidden"), _("share"): round(100 * row["share"], 1)} for row in rows[:15]],
+        _("author"), _("share"), kind="nominal", titles=(_("author"), _("share of the words of today, in %")),
     )  # fmt: skip
     return render(request, "console/wiki_authors.html", {"rows": rows[:30], "spec": spec})
 
@@ -301,7 +310,7 @@ def _what(order: dict[str, Any]) -> str:
     """What an extraction is about, in a line."""
     named = ", ".join(order.get("titles", ())[:3]) + ("…" if len(order.get("titles", ())) > 3 else "")
     chosen = next((order[name] for name in ("category", "search", "user") if order.get(name)), "")
-    return f"{named or chosen or _('the whole wiki')} ({order.get('wiki', '')})"
+    return f"{named or chosen or str(WHOLE)} ({order.get('wiki', '')})"
 
 
 def _first(numbers: dict[str, Any], name: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
+from hemeroteca import config
 from hemeroteca.fetch import Fetcher, FetchSettings, Guard, Request, Result
 from hemeroteca.fleet.device import startup
 from hemeroteca.fleet.device.fetching import Done, RequestOrder, fetch, refusal
@@ -98,6 +99,7 @@ def main(arguments: Sequence[str]) -> None:
                 spool_dir=Path(folder),
                 allow_private=options.allow_private,
                 allow_networks=tuple(options.allow_network),
+                resolve=config.load().resolve if options.allow_private else (),  # of laboratories without names
                 max_connections=max(64, 2 * options.parallel),
             )
             return CurlFetching(settings, options.allow_private or bool(options.allow_network))

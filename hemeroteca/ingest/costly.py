@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
 
 import msgspec
 
-from hemeroteca.errors import Busy, Invalid
+from hemeroteca.errors import Busy, Invalid, NotFound, Unavailable
 from hemeroteca.warc import DOM_TYPE, MAX_CONTENT, Location, WarcReadError
 
 if TYPE_CHECKING:  # what it takes to read and compare is loaded by the processes, not by whoever asks
@@ -223,24 +223,32 @@ class _Outcome(NamedTuple):
 class Reads:
     """Who waits, who is at work, and what is known already."""
 
-    def __init__(self, at_once: int = AT_ONCE) -> None:
+    def __init__(
+        self,
+        at_once: int = AT_ONCE,
+        module: str = __name__,  # that the processes run
+        each: int = FOR_ONE_ADDRESS,
+        otherwise: str = "download the original instead",  # what to do when it took too long
+    ) -> None:
         self._changed = threading.Condition()
         self._free = at_once
+        self._module, self._each, self._otherwise = module, each, otherwise
         self._idle: list[_Process] = []
         self._line: list[_Ticket] = []
         self._at_work: list[_Ticket] = []
         self._turns: dict[str, float] = {}  # when addresses that wait had their last
         self._known: OrderedDict[bytes, _Outcome] = OrderedDict()
 
-    def run(self, function: Callable[..., T], arguments: tuple[Any, ...], seconds: float) -> T:
+    def run(self, function: Callable[..., T], arguments: tuple[Any, ...], seconds: float, mark: bytes = b"") -> T:
+        """`mark`: another one means that what is known already does not count."""
         order = msgspec.msgpack.encode(_Order(function.__module__, function.__name__, list(arguments)))
         kind = _types(function).get("return", Any)
-        ticket = _Ticket(network(asker.get()), hashlib.blake2b(order, digest_size=16).digest())
+        ticket = _Ticket(network(asker.get()), hashlib.blake2b(order + mark, digest_size=16).digest())
         with self._changed:
             if (known := self._recall(ticket.key)) is not None:
                 return _told(known)
             here = Counter(one.who for one in (*self._line, *self._at_work))
-            if here[ticket.who] >= FOR_ONE_ADDRESS or len(self._line) >= WAITING:
+            if here[ticket.who] >= self._each or len(self._line) >= WAITING:
                 raise Busy("many long reads are being done; ask for this one again in a moment")
             self._line.append(ticket)
             try:
@@ -275,11 +283,11 @@ class Reads:
         return bool(ready) and min(ready, key=lambda one: self._turns.get(one.who, 0.0)) is ticket
 
     def _do(self, process: _Process | None, order: bytes, seconds: float) -> _Outcome:
-        process = process or _Process()
+        process = process or _Process(self._module)
         if not process.ready():
             process.end()
             raise Busy("this machine is very busy; ask again in a moment")  # which says nothing about this read
-        outcome = process.ask(order, seconds)
+        outcome = process.ask(order, seconds, self._otherwise)
         if process.alive:
             with self._changed:
                 self._idle.append(process)
@@ -310,9 +318,9 @@ class Reads:
 
 
 class _Process:
-    def __init__(self) -> None:
+    def __init__(self, module: str = __name__) -> None:
         ours, theirs = socketpair()
-        command = [sys.executable, "-m", "hemeroteca.ingest.costly", str(theirs.fileno())]
+        command = [sys.executable, "-m", module, str(theirs.fileno())]
         self._process = subprocess.Popen(
             command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True
         )
@@ -327,7 +335,7 @@ class _Process:
             return self._wire.poll(START_SECONDS) and bool(self._wire.recv_bytes())
         return False
 
-    def ask(self, order: bytes, seconds: float) -> _Outcome:
+    def ask(self, order: bytes, seconds: float, otherwise: str) -> _Outcome:
         until = time.monotonic() + KEPT_SECONDS
         try:
             self._wire.send_bytes(order)
@@ -336,7 +344,7 @@ class _Process:
             good, packed = msgspec.msgpack.decode(self._wire.recv_bytes(), type=tuple[bool, bytes])
         except (EOFError, OSError, msgspec.DecodeError):
             self.end()
-            why = f"this cannot be read within {seconds:g} s and {MEMORY >> 20} MiB; download the original instead"
+            why = f"this cannot be read within {seconds:g} s and the memory there is for it; {otherwise}"
             return _Outcome(False, msgspec.msgpack.encode(("too-costly", why)), until)
         self.idle_since = time.monotonic()
         return _Outcome(good, packed, until)
@@ -357,11 +365,11 @@ class _Order(msgspec.Struct, array_like=True):
 
 def _types(function: Callable[..., Any]) -> dict[str, Any]:
     """Of what a function takes and returns."""
+    if function.__module__ != __name__:  # plain values only
+        return {}
     from hemeroteca import change, extract
     from hemeroteca.change import picture
 
-    if function.__module__ != __name__:  # of tests
-        return {}
     names = {"change": change, "extract": extract, "picture": picture}
     globals().update(names)  # msgspec looks up here what the fields of `Comparison` are
     return get_type_hints(function, localns=names)
@@ -383,7 +391,8 @@ def _errors() -> dict[str, type[Exception]]:
     """What a read may raise; anything else is told as Invalid."""
     from hemeroteca import change
 
-    return {one.__name__: one for one in (change.RulesError, Invalid, MemoryError, WarcReadError)}
+    known = (change.RulesError, Busy, Invalid, MemoryError, NotFound, Unavailable, WarcReadError)
+    return {one.__name__: one for one in known}
 
 
 def network(address: str) -> str:
@@ -397,9 +406,10 @@ def network(address: str) -> str:
     return str(getattr(ip, "ipv4_mapped", ip))
 
 
-def _serve(wire: Connection[Any, Any]) -> None:
-    """The process: one order after the other, until whoever asks is gone."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+def serve(descriptor: int, memory: int = MEMORY, after: Callable[[], None] = lambda: None) -> None:
+    """The process: one order after the other, until whoever asks is gone; `after` each, something is put away."""
+    wire: Connection[Any, Any] = Connection(descriptor)
+    resource.setrlimit(resource.RLIMIT_AS, (memory, resource.getrlimit(resource.RLIMIT_AS)[1]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.nice(5)
     while True:
@@ -415,6 +425,7 @@ def _serve(wire: Connection[Any, Any]) -> None:
             told = str(error) if name in _errors() else f"{name}: {error}"
             answer = (False, msgspec.msgpack.encode((name, told)))
         wire.send_bytes(msgspec.msgpack.encode(answer))
+        after()
 
 
 def _done(order: _Order) -> Any:
@@ -429,4 +440,4 @@ _READS = Reads()
 if __name__ == "__main__":
     from hemeroteca.ingest import costly  # the functions are of that name, not of `__main__`
 
-    costly._serve(Connection(int(sys.argv[1])))
+    costly.serve(int(sys.argv[1]))

@@ -8,6 +8,7 @@ allowed at all.
 import heapq
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import zip_longest
 
 import numpy as np
@@ -156,7 +157,10 @@ class Plan:
         rows = Observation.objects.filter(pk__gt=number, imported=False).order_by("seen_ms", "pk")
         observations.replay(self.planner, rows.values_list("key", "seen_ms", "important"))
         self._lessons.clear()
-        fresh.unlink(missing_ok=True)
+        with suppress(
+            FileNotFoundError
+        ):  # from now on it is what is kept: were there nothing, it would be learned again
+            fresh.replace(self._state.data / observations.PLANNER_FILE)
         for sub in self._state.subs.values():
             if sub.policy is None:
                 known = WatchedPage.objects.filter(subscription=sub.id, listing="")

@@ -10,6 +10,7 @@
     extraction                  articles read from a wiki into the lake; resumable, nothing twice
     whole                       all articles of a wiki, 500 revisions in a request
     commits                     files into the lake: one transaction, several writers; compaction
+    apart                       questions of the web process, which must stay small, in a process of their own
     filters                     what revisions a question is about
     metrics                     numbers about articles, in Ibis
     reverts, authorship         who undid whom, whose words stayed; pure

@@ -234,7 +234,8 @@ def unusual(table: ir.Table, now: Any, days: int = TREND_DAYS) -> ir.Table:
     past = ibis.greatest(seconds / 86_400, 1.0)  # 86_400.0 is a decimal to Spark, which rounds
     expected = ibis.greatest(counted.before / past * days, days / 30.0)
     scored = counted.mutate(expected=expected, score=(counted.recent - expected) / expected.sqrt())
-    return scored.filter(scored.recent >= MIN_TREND_EDITS).order_by([ibis.desc("score"), ibis.asc("title")]).limit(TOP)
+    often = scored.filter(scored.recent >= MIN_TREND_EDITS, scored.score > 0)
+    return often.order_by([ibis.desc("score"), ibis.asc("title")]).limit(TOP)
 
 
 METRICS: Mapping[str, Metric] = {

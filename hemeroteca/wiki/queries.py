@@ -23,6 +23,7 @@ from hemeroteca.errors import Busy, Invalid, NotFound, Unavailable
 from hemeroteca.jobs import queries as jobs
 from hemeroteca.warc import timestamps
 from hemeroteca.wiki import commits, filters
+from hemeroteca.wiki.apart import of_the_lake
 from hemeroteca.wiki.filters import Filters
 from hemeroteca.wiki.models import Article, LakeFile, Wiki
 
@@ -168,6 +169,11 @@ def address_of(facts: ArticleFacts) -> str:
     return path.replace("$1", quote(facts.title.replace(" ", "_"), safe="/:()!,;@")) if "$1" in path else ""
 
 
+def is_followed(facts: ArticleFacts) -> bool:
+    """Whether its wiki can be asked; not when a dump is all."""
+    return Wiki.objects.filter(name=facts.wiki).exclude(api_url="", index_url="").exists()
+
+
 def api_of(facts: ArticleFacts) -> str:
     """The address of its wiki's API, or of the wiki where that is closed. Raises Invalid where a dump is all."""
     wiki = Wiki.objects.get(name=facts.wiki)
@@ -201,6 +207,11 @@ def find_article(actor: Actor, title: str, locale: str = "", wiki: str = "") -> 
 def revisions(actor: Actor, given: Mapping[str, Any], text: bool = False) -> list[dict[str, Any]]:
     """Revisions as rows. `page` and `page_size`, or `cursor`; `sort` (a name, with a minus: descending)."""
     require(actor, "wiki.read")
+    return _revisions(dict(given), text)
+
+
+@of_the_lake
+def _revisions(given: dict[str, Any], text: bool) -> list[dict[str, Any]]:
     import ibis
 
     found = filters.read({k: v for k, v in given.items() if k not in EXTRACTION_DATES}, also=(*PAGING, "text"))
@@ -246,6 +257,11 @@ def every_revision(actor: Actor, given: Mapping[str, Any], text: bool = False) -
 
 def count(actor: Actor, given: Mapping[str, Any]) -> int:
     require(actor, "wiki.read")
+    return _count(dict(given))
+
+
+@of_the_lake
+def _count(given: dict[str, Any]) -> int:
     found = filters.read(given)
     return int(cached(("count", found), lambda lake: lake.value(filters.apply(lake.revisions, _named(found)).count())))
 
@@ -260,8 +276,7 @@ def avg(actor: Actor, given: Mapping[str, Any]) -> float:
     assert start is not None
     assert end is not None
     days = (end - start) / timedelta(days=1)
-    number = cached(("count", found), lambda lake: lake.value(filters.apply(lake.revisions, _named(found)).count()))
-    return number / days
+    return _count(dict(given)) / days
 
 
 def mode(actor: Actor, attribute: str, given: Mapping[str, Any]) -> Mode:
@@ -269,6 +284,12 @@ def mode(actor: Actor, attribute: str, given: Mapping[str, Any]) -> Mode:
     require(actor, "wiki.read")
     if attribute not in MODES:
         raise Invalid(f"there is no mode of {attribute!r}; attribute is one of {', '.join(MODES)}")
+    values, number = _modes(attribute, dict(given))
+    return Mode(values[0] if values else None, number, values)
+
+
+@of_the_lake
+def _modes(attribute: str, given: dict[str, Any]) -> tuple[list[Any], int]:
     found = filters.read(given)
 
     def ask(lake: Lake) -> list[dict[str, Any]]:
@@ -283,7 +304,7 @@ def mode(actor: Actor, attribute: str, given: Mapping[str, Any]) -> Mode:
 
     rows = cached(("mode", attribute, found), ask)
     values = [row["value"].isoformat() if attribute == "date" else row["value"] for row in rows]
-    return Mode(values[0] if values else None, rows[0]["count"] if rows else 0, values)
+    return values, rows[0]["count"] if rows else 0
 
 
 def metrics_of(
@@ -291,6 +312,11 @@ def metrics_of(
 ) -> dict[str, Any]:
     """Metrics of the revisions that are meant: those named, or all. `reverts`, `authors`, `countries` among them."""
     require(actor, "wiki.read")
+    return _metrics_of(dict(given), list(names), engine)
+
+
+@of_the_lake
+def _metrics_of(given: dict[str, Any], names: list[str], engine: str) -> dict[str, Any]:
     from hemeroteca.wiki import countries, metrics
 
     found = _named(filters.read(given))
@@ -299,7 +325,7 @@ def metrics_of(
     for name in names:
         if name not in every:
             raise Invalid(f"there is no metric {name!r}; there are {', '.join(every)}")
-    wanted = names or every
+    wanted = tuple(names) or every
 
     def ask(lake: Lake) -> dict[str, Any]:
         plain = tuple(name for name in wanted if name in metrics.METRICS)
@@ -338,6 +364,7 @@ def as_csv(found: Mapping[str, Any]) -> str:
     return target.getvalue()
 
 
+@of_the_lake
 def charts(found: Mapping[str, Any]) -> dict[str, Any]:
     """Metrics as Vega-Lite specifications, those that can be drawn."""
     from hemeroteca.wiki import metrics
@@ -352,7 +379,8 @@ def compare(actor: Actor, titles: Sequence[str], locale: str = "", wiki: str = "
     named = list(dict.fromkeys(title.strip() for title in titles if title.strip()))
     if not 2 <= len(named) <= MAX_COMPARED:
         raise Invalid(f"name 2 to {MAX_COMPARED} articles to compare, not {len(named)}")
-    return _compared([find_article(actor, title, locale, wiki) for title in named])
+    found = [find_article(actor, title, locale, wiki) for title in named]
+    return _compared([(article.wiki.name, article.pageid) for article in found])
 
 
 def compare_articles(actor: Actor, numbers: Sequence[int]) -> dict[str, Any]:
@@ -361,13 +389,12 @@ def compare_articles(actor: Actor, numbers: Sequence[int]) -> dict[str, Any]:
     found = list(Article.objects.select_related("wiki").filter(pk__in=[n for n in numbers if 0 < n < 1 << 63]))
     if not 2 <= len(found) <= MAX_COMPARED:
         raise Invalid(f"choose 2 to {MAX_COMPARED} articles to compare, not {len(found)}")
-    return _compared(found)
+    return _compared([(article.wiki.name, article.pageid) for article in found])
 
 
-def _compared(found: Sequence[Article]) -> dict[str, Any]:
+@of_the_lake
+def _compared(pages: list[tuple[str, int]]) -> dict[str, Any]:
     from hemeroteca.wiki import metrics
-
-    pages = [(article.wiki.name, article.pageid) for article in found]
 
     def ask(lake: Lake) -> dict[str, Any]:
         result = metrics.compare(lake, pages)
@@ -381,11 +408,16 @@ def trends(actor: Actor, days: int = 7, locale: str = "", now: datetime | None =
     require(actor, "wiki.read")
     if not 1 <= days <= 366:
         raise Invalid(f"days is 1 to 366, not {days}")
+    return _trends(days, locale, timestamps.iso(int((now or datetime.now(UTC)).timestamp() // 60) * 60_000))
+
+
+@of_the_lake
+def _trends(days: int, locale: str, now: str) -> dict[str, Any]:
     import ibis
 
     from hemeroteca.wiki import metrics
 
-    moment = (now or datetime.now(UTC)).astimezone(UTC).replace(tzinfo=None)
+    moment = datetime.fromisoformat(now).replace(tzinfo=None)
     with opened() as lake:
         table = filters.apply(lake.revisions, Filters(locale=locale))
         table = table.filter(~table.gone)
@@ -435,6 +467,11 @@ def sql(actor: Actor, text: str) -> Answer:
 def pipeline(actor: Actor, stages: Any, collection: str = "revisions", date_format: str = "") -> Answer:
     """An aggregation pipeline, translated to Ibis, run in the sandbox."""
     require(actor, "wiki.query")
+    return _confined(_translated(stages, collection, date_format))
+
+
+@of_the_lake
+def _translated(stages: Any, collection: str, date_format: str) -> str:
     import ibis
 
     from hemeroteca.lake import engine
@@ -443,12 +480,12 @@ def pipeline(actor: Actor, stages: Any, collection: str = "revisions", date_form
     if collection not in engine.QUERYABLE:
         raise Invalid(f"there is no collection {collection!r}; there are {', '.join(engine.QUERYABLE)}")
     try:
-        expression = translate(stages, engine.unbound(collection), date_format)
-        return _confined(str(ibis.to_sql(expression, dialect="duckdb")))
+        return str(ibis.to_sql(translate(stages, engine.unbound(collection), date_format), dialect="duckdb"))
     except PipelineError as error:
         raise Invalid(str(error))
 
 
+@of_the_lake
 def columns() -> dict[str, list[str]]:
     """What can be asked in SQL: tables and their columns."""
     from hemeroteca.lake import engine, revisions
@@ -514,17 +551,17 @@ _lock = Lock()
 
 
 def _confined(text: str) -> Answer:
-    from hemeroteca.lake import engine, sandbox, views
+    from hemeroteca.lake import sandbox
 
     version = commits.current_version()
     key = (str(settings.INSTANCE.data), version, "sql", text)
     with _lock:
         if key in _cache:
             return _cache[key]
-    sources, made = views.for_sandbox(commits.lake_files(), commits.manifest())
+    sources, made, visible = _sources()
     with _turn():
         try:
-            answer = sandbox.ask(text, sources, made, (*engine.QUERYABLE, views.HISTORY))
+            answer = sandbox.ask(text, msgspec.convert(sources, list[sandbox.TableSource]), made, visible)
         except sandbox.QueryRefused as error:
             raise Invalid(str(error), "query-refused")
     with _lock:
@@ -532,6 +569,15 @@ def _confined(text: str) -> Answer:
         while len(_cache) > CACHED:
             _cache.popitem(last=False)
     return answer
+
+
+@of_the_lake
+def _sources() -> tuple[Any, list[tuple[str, str]], list[str]]:
+    """What the sandbox opens, the views over it, and the names that may be asked for."""
+    from hemeroteca.lake import engine, views
+
+    sources, made = views.for_sandbox(commits.lake_files(), commits.manifest())
+    return msgspec.to_builtins(sources, builtin_types=(bytes,)), made, [*engine.QUERYABLE, views.HISTORY]
 
 
 @contextmanager

@@ -62,6 +62,20 @@ def test_a_chart_carries_its_figures_as_a_table_and_escapes_them():
     assert "<td>3</td>" in shown
 
 
+def test_bars_with_names_lie_where_they_can_be_read_and_few_days_are_named_once():
+    made = charts.spec([{"who": "A long name", "edits": 3}], "who", "edits", kind="nominal")
+    assert made["encoding"]["y"]["field"] == "who"
+    made = charts.spec([{"day": "2026-11-17", "n": 3}], "day", "n", unit="yearmonthdate")
+    assert made["encoding"]["x"]["axis"] == {"tickCount": "day"}
+
+
+@pytest.mark.django_db
+def test_pages_travel_compressed_and_other_answers_as_they_are(client):
+    asked = {"Accept-Encoding": "gzip"}
+    assert client.get("/sign-in", headers=asked)["Content-Encoding"] == "gzip"
+    assert "Content-Encoding" not in client.get("/api/v1/openapi.json", headers=asked)
+
+
 @pytest.mark.django_db
 @pytest.mark.slow
 def test_the_drawing_library_is_served_compressed_and_for_good(client, instance):

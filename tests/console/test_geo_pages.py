@@ -1,7 +1,10 @@
 """Geographic services in the console: found on a map, looked at, added, harvested; focused crawls and thesauri."""
 
+import json
+
 import pytest
 
+from hemeroteca.console.fleet import COAST
 from hemeroteca.geo import services
 from hemeroteca.geo.description import Description, Layer
 from hemeroteca.geo.models import HealthCheck, Service
@@ -142,3 +145,16 @@ def test_secrets_of_addresses_are_not_on_pages(client, administrator):
     service = services.record([services.Sighting(found, address, 1_700_000_000_000, "d")])[0]
     for path in ("/geo", f"/geo/services/{service.pk}"):
         assert "SECRET123" not in client.get(path).content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_strangers_see_a_service_as_they_see_the_catalogue(client):
+    service = add_service("Rivers", SPAIN)
+    assert "Rivers" in client.get("/geo").content.decode()
+    assert client.get(f"/geo/services/{service.pk}").status_code == 200
+
+
+def test_no_line_of_the_coast_crosses_the_map():
+    lines = json.loads(COAST.read_text())
+    assert len(lines) > 100
+    assert max(abs(a - b) for line in lines for a, b in zip(line[::2], line[2::2], strict=False)) < 900

@@ -129,6 +129,14 @@ class TestPages:
         assert "postgresql://ana:(set)@db/x" in shown
         assert "<b>2.5</b>" in shown
 
+    def test_settings_name_the_file_they_are_read_from(self, client, instance, tmp_path, monkeypatch, administrator):
+        client.force_login(administrator)
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.delenv("HEMEROTECA_CONFIG", raising=False)
+        assert "which does not exist yet" in client.get("/settings").content.decode()
+        (tmp_path / "hemeroteca.toml").write_text("delay = 2.0")
+        assert str(tmp_path / "hemeroteca.toml") in client.get("/settings").content.decode()
+
     def test_settings_are_explained_in_the_language_of_the_reader(self, client, instance, administrator):
         client.force_login(administrator)
         told = client.get("/settings", headers={"Accept-Language": "es"}).content.decode()
@@ -236,6 +244,12 @@ def test_an_order_is_kept_run_paused_and_forgotten(client, world, director, read
     client.force_login(director)
     client.post("/crawls", {"do": "forget", "order": "El diario"})
     assert not CrawlOrder.objects.exists()
+
+
+@pytest.mark.database
+def test_a_crawl_that_reached_its_limit_says_so_in_lists(client, world):
+    Crawl.objects.filter(pk=world.crawl.pk).update(state="stopped", stop_reason="limit of 7 pages reached")
+    assert "limit reached" in client.get("/crawls").content.decode()
 
 
 @pytest.mark.database

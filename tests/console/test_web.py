@@ -112,3 +112,28 @@ def test_pages_need_no_library_of_the_api_which_comes_with_the_first_request_for
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=PATIENCE
     )
     assert done.stdout.split() == ["200", "False", "/cdx", "/api/v1/openapi.json", "200", "True"], done.stderr[-2000:]
+
+
+def test_the_web_process_asks_another_about_wikis_and_stays_small(tmp_path):
+    """Ibis, Arrow and DuckDB would more than double its memory."""
+    code = (
+        "import django, sys; django.setup(); from django.conf import settings as s; s.INSTANCE.create(); "
+        "from hemeroteca.instance import schema; schema.prepare(); from hemeroteca.errors import Invalid; "
+        "from hemeroteca.accounts import SYSTEM; from hemeroteca.wiki import apart, queries as q; apart.begin(); "
+        "print(q.count(SYSTEM, {}), q.trends(SYSTEM)['articles'], q.sql(SYSTEM, 'SELECT count(*) FROM texts').rows)\n"
+        "try: q.pipeline(SYSTEM, [{'$nothing': 1}])\n"
+        "except Invalid as error: print(error)\n"
+        "print({'ibis', 'pyarrow', 'duckdb'} & set(sys.modules))"
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("HEMEROTECA_")} | {
+        "HEMEROTECA_DATA": str(tmp_path / "data"),
+        "HEMEROTECA_CONFIG": os.devnull,
+        "DJANGO_SETTINGS_MODULE": "hemeroteca.django_settings",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=PATIENCE
+    )
+    answers, refusal, loaded = done.stdout.splitlines() or [done.stderr[-2000:]] * 3
+    assert answers == "0 [] ((0,),)"
+    assert "$nothing" in refusal
+    assert loaded == "set()"

@@ -6,7 +6,7 @@ import pytest
 from django.conf import settings as django_settings
 
 from hemeroteca.jobs.models import Job
-from hemeroteca.wiki.models import Article
+from hemeroteca.wiki.models import Article, Wiki
 from tests.wiki.making import keep
 
 browser = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -84,6 +84,20 @@ class TestPages:
         assert Article.objects.get(title="Caracas").policy == "never"
         answer = client.post(path, {"do": "refresh"}, follow=True)
         assert "known from a dump only" in texts(answer)
+        assert 'value="refresh"' not in texts(answer), "what cannot be done is not offered"
+        Wiki.objects.update(api_url="https://wiki.test/w/api.php")
+        assert 'value="refresh"' in texts(client.get(path))
+
+    def test_what_a_dump_had_is_not_called_half(self, client, histories):
+        histories.filter(title="Caracas").update(source="dump", complete=False)
+        histories.filter(title="Mérida").update(source="api", complete=False)
+        shown = texts(client.get("/wiki"))
+        assert (shown.count("as in its dump"), shown.count("not all yet")) == (1, 1)
+
+    def test_extractions_of_a_whole_wiki_are_told_in_the_language_of_the_reader(self, client, histories, director):
+        client.force_login(director)
+        client.post("/wiki/extract", {"wiki": "es", "whole": "1", "policy": "auto"})
+        assert "el wiki entero (" in texts(client.get("/wiki/extract", headers={"Accept-Language": "es"}))
 
     def test_answers_are_downloaded(self, client, histories, reader):
         client.force_login(reader)

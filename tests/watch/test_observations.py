@@ -98,6 +98,7 @@ def test_history_of_the_archive_counts_from_the_first_day(tmp_path):
     observations.keep(tmp_path, *observations.rebuild())
     world = World(tmp_path)
     assert not (tmp_path / observations.FRESH_FILE).exists()  # taken over
+    assert (tmp_path / observations.PLANNER_FILE).exists(), "the chores need not learn it again every 20 s"
     fast, slow = (urls.key(f"https://news.test/{name}") for name in ("fast", "slow"))
     chances = world.scheduler.state.plan.planner.chance([fast, slow], planner_hour(START * 1000))
     assert chances[0] > 0.6

@@ -138,6 +138,7 @@ def test_numbers_that_can_be_counted_by_hand(house):
 @pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 def test_an_article_edited_unusually_often_is_a_trend(house):
+    later = datetime(2026, 4, 10, tzinfo=UTC)
     steady = [("Quieto", 1, n, f"2026-0{1 + n % 3}-{1 + n // 3:02d}T00:00:00Z", "Ana", 1, 5, []) for n in range(1, 40)]
     burst = [("Noticia", 2, 100, "2026-01-01T00:00:00Z", "Ana", 1, 5, [])]
     burst += [("Noticia", 2, 101 + n, f"2026-03-28T{n:02d}:00:00Z", "Ana", 1, 5, []) for n in range(12)]
@@ -148,6 +149,7 @@ def test_an_article_edited_unusually_often_is_a_trend(house):
     found = queries.trends(SYSTEM, 7, now=datetime(2026, 3, 31, tzinfo=UTC))
     assert found["articles"][0]["title"] == "Noticia"
     assert found["articles"][0]["recent"] == 12
+    assert all(row["recent"] > row["expected"] for row in queries.trends(SYSTEM, 90, now=later)["articles"])
     assert found["categories"][0]["category"] == "Sucesos"
 
 

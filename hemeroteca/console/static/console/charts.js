@@ -21,7 +21,7 @@
       view: { stroke: "transparent" },
       axis: { labelColor: dim, titleColor: dim, gridColor: line, domainColor: line, tickColor: line, labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal" },
       axisX: { grid: false, labelOverlap: true },
-      legend: { labelColor: ink, titleColor: dim, labelFontSize: 12, titleFontWeight: "normal", orient: "bottom" },
+      legend: { labelColor: ink, titleColor: dim, labelFontSize: 12, titleFontWeight: "normal", orient: "bottom", columns: window.innerWidth < 640 ? 1 : undefined, labelLimit: 240 },
       title: { color: ink },
       mark: { color: accent },
       bar: { color: accent }, line: { color: accent, strokeWidth: 2 }, point: { color: accent, filled: true }, area: { color: accent, opacity: 0.5 },

@@ -87,6 +87,7 @@
     box.addEventListener("pointerdown", function (event) {
       if (button.getAttribute("aria-pressed") !== "true") return;
       event.preventDefault();
+      box.setPointerCapture(event.pointerId);  // it may end outside
       from = map.mouseEventToLatLng(event);
     });
     box.addEventListener("pointermove", function (event) {
