@@ -203,7 +203,8 @@ def features(url: str, host: str, anchor: str, context: str, parent_url: str, pa
 
 
 class WordWeights:
-    """Those of the classifier, by the numbers of words; the words are added one after the other."""
+    """Those of the classifier, by the numbers of words. They are added one after the other, not by `sum`, which from
+    Python 3.12 on is more exact than the compiled way."""
 
     def __init__(self) -> None:
         self._weights = array("d", bytes(8 << BITS))
