@@ -107,8 +107,12 @@ def lake(request, store):
         pytest.importorskip("pyspark", reason="pyspark is not installed (tests/install brings it: the extra `spark`)")
         if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
             pytest.skip("Spark needs Java (tests/install brings it on Debian: default-jre-headless)")
-        os.environ["PYSPARK_SUBMIT_ARGS"] = "--master local[2] --driver-memory 1g pyspark-shell"
+        # a JVM that compiles little and quickly, and few parts: the questions are many and the rows few
+        quick = '--driver-java-options "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"'
+        os.environ["PYSPARK_SUBMIT_ARGS"] = f"--master local[2] --driver-memory 1g {quick} pyspark-shell"
     found = Lake(*store, request.param)
+    if request.param == "spark":
+        found.connection._session.conf.set("spark.sql.shuffle.partitions", "2")
     yield found
     found.close()
 
