@@ -18,6 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
 from django.template.loader import render_to_string
+from django.utils.formats import number_format
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -214,8 +215,7 @@ def add(request: HttpRequest) -> HttpResponse:
         try:
             order = Order(**{**form, "mode": form["mode"] or "auto"})
             made, new = services.subscribe(Actor.of(request.user), order)
-            told = _("A director will look at your proposal.") if made.proposed_ms else _("This site is watched now.")
-            messages.success(request, told if new else _("This site was watched already."))
+            messages.success(request, _became(made, new))
             return redirect("watched-site", made.pk)
         except (Invalid, urls.UrlError) as error:
             context["failure"] = str(error)
@@ -227,6 +227,14 @@ def add(request: HttpRequest) -> HttpResponse:
     context["scopes"] = [(name, label, SCOPE_HINTS[name]) for name, label in SCOPES.items()]
     context |= {"collections": queries.collections(), "categories": queries.categories()}
     return render(request, "console/watch/add.html", context, status=422 if context["failure"] else 200)
+
+
+def _became(made: Subscription, new: bool) -> str:
+    if made.proposed_ms:
+        return _("A director will look at your proposal.")
+    if made.refusal:
+        return _("This site was proposed before and refused; here is why. Change it to propose it again.")
+    return _("This site is watched now.") if new else _("This site was watched already.")
 
 
 def _preview(text: str) -> dict[str, Any]:
@@ -450,7 +458,7 @@ def _admission(number: int, measured: list[site_metrics.Metrics]) -> dict[str, A
         (_("space, of a whole copy a day"), f"{volume:.0%}", "≤ 100%", volume <= 1),
         (
             _("time of the machine"),
-            f"{machine:.2%}",
+            f"{number_format(100 * machine, decimal_pos=2)}%",
             f"< {site_reports.MAX_MACHINE:.0%}",
             machine < site_reports.MAX_MACHINE,
         ),
