@@ -674,7 +674,7 @@ def figures(request: HttpRequest) -> HttpResponse:
         for row in site_metrics.measure(by, fixed_hours=float(hours))[:SITES]
     ]
     if by == "group":
-        rows.sort(key=lambda one: [*GROUPS, ""].index(one["key"]))
+        rows.sort(key=lambda one: [*GROUPS, ""].index(str(one["key"])))
     context = {
         "rows": rows,
         "by": by,
