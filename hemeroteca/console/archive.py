@@ -282,6 +282,10 @@ def page(request: HttpRequest) -> HttpResponseBase:
     if known is not None:
         context["visit"] = visit = frontier.last_visit(known)
         context["state"] = STATES[State(visit.state)] if visit is not None else ""
+    try:
+        takedowns.refuse([canonical])
+    except Conflict as error:
+        context["taken_down"] = str(error)
     days = archive.calendar(canonical)
     context["versions"] = sum(versions for _captures, versions in days.values())
     if days:

@@ -47,6 +47,7 @@ SHAPES = shapes(
         gettext_noop("%s is no category; write one of: %s"),
         gettext_noop("it has spaces; write one address a line"),
         gettext_noop("it has no host name"),
+        gettext_noop("it has no dot; write %s if a host of your own network is meant"),
         gettext_noop("no address was given; name at least one, like https://example.org/"),
         gettext_noop("%s is no host (%s); write it like example.org"),
         gettext_noop("%s is not a host name (%s); write it like example.org"),

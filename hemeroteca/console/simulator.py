@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
@@ -198,7 +199,7 @@ def _row(o: dict[str, Any]) -> dict[str, Any]:
     return {
         **{name: o[name] for name in ("policy", "visits", "changes", "lost", "lost_by_day", "unnecessary")},
         "lost_share": lost,
-        "lost_percent": f"{lost:.1%}",
+        "lost_percent": f"{number_format(100 * lost, decimal_pos=1)}%",
         "fresh": f"{fresh:.0%}" if fresh is not None else "",
         "delay": f"{o['mean_delay_hours']:.0f}" if "mean_delay_hours" in o else "",
         "stored": filesizeformat(o["bytes_stored"]),

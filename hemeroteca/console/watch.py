@@ -18,6 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
 from django.template.loader import render_to_string
+from django.utils.formats import number_format
 from django.utils.timezone import get_current_timezone_name
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
@@ -215,8 +216,7 @@ def add(request: HttpRequest) -> HttpResponse:
         try:
             order = Order(**{**form, "mode": form["mode"] or "auto"})
             made, new = services.subscribe(Actor.of(request.user), order)
-            told = _("A director will look at your proposal.") if made.proposed_ms else _("This site is watched now.")
-            messages.success(request, told if new else _("This site was watched already."))
+            messages.success(request, _became(made, new))
             return redirect("watched-site", made.pk)
         except (Invalid, urls.UrlError) as error:
             context["failure"] = str(error)
@@ -228,6 +228,14 @@ def add(request: HttpRequest) -> HttpResponse:
     context["scopes"] = [(name, label, SCOPE_HINTS[name]) for name, label in SCOPES.items()]
     context |= {"collections": queries.collections(), "categories": queries.categories()}
     return render(request, "console/watch/add.html", context, status=422 if context["failure"] else 200)
+
+
+def _became(made: Subscription, new: bool) -> str:
+    if made.proposed_ms:
+        return _("A director will look at your proposal.")
+    if made.refusal:
+        return _("This site was proposed before and refused; here is why. Change it to propose it again.")
+    return _("This site is watched now.") if new else _("This site was watched already.")
 
 
 def _preview(text: str) -> dict[str, Any]:
@@ -465,7 +473,7 @@ def _admission(number: int, measured: list[site_metrics.Metrics]) -> dict[str, A
         (_("space, of a whole copy a day"), f"{volume:.0%}", "≤ 100%", volume <= 1),
         (
             _("time of the machine"),
-            f"{machine:.2%}",
+            f"{number_format(100 * machine, decimal_pos=2)}%",
             f"< {site_reports.MAX_MACHINE:.0%}",
             machine < site_reports.MAX_MACHINE,
         ),
@@ -681,7 +689,7 @@ def figures(request: HttpRequest) -> HttpResponse:
         for row in site_metrics.measure(by, fixed_hours=float(hours))[:SITES]
     ]
     if by == "group":
-        rows.sort(key=lambda one: [*GROUPS, ""].index(one["key"]))
+        rows.sort(key=lambda one: [*GROUPS, ""].index(str(one["key"])))
     context = {
         "rows": rows,
         "by": by,

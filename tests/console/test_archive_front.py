@@ -5,6 +5,8 @@ from urllib.parse import quote
 
 import pytest
 
+from hemeroteca.accounts import SYSTEM
+from hemeroteca.frontier import takedowns
 from hemeroteca.frontier.models import Crawl, Page
 from hemeroteca.jobs.models import Job
 from tests.console.world import BREAD
@@ -58,6 +60,14 @@ def test_a_favourite_is_kept_and_let_go_on_the_page_itself(client, world, reader
         assert f'value="{button}"' in shown
         assert f'value="{other}"' not in shown
         client.post("/favourites", {"do": button, "url": BREAD})
+
+
+def test_a_page_that_was_taken_down_says_so_and_is_not_offered_to_be_saved(client, world, director):
+    client.force_login(director)
+    takedowns.take_down(SYSTEM, "https://gone.example/x", "exact", "its owner asked for it")
+    shown = client.get("/page?url=https://gone.example/x").content.decode()
+    assert "was taken down" in shown
+    assert "/save?url=" not in shown
 
 
 def test_imported_versions_are_counted_too(client, world):

@@ -159,6 +159,17 @@ class TestPages:
             world.captures[BREAD][-1].record_id,
         ]
 
+    def test_a_proposal_says_what_it_waits_for_and_a_refused_one_that_it_was(self, client, world, subscriber):
+        client.force_login(subscriber)
+        sent = {"url": "https://new.example/", "scope": "page"}
+        shown = client.post("/watch/add", sent, follow=True).content.decode()
+        assert "none before a director approves it" in shown
+        assert 'value="resume"' not in shown
+        services.refuse(SYSTEM, Subscription.objects.get().pk, "not ours")
+        shown = client.post("/watch/add", sent, follow=True).content.decode()
+        assert "proposed before and refused" in shown
+        assert "not ours" in shown
+
     def test_a_channel_is_tested_from_the_page(self, client, watched, director):
         client.force_login(director)
         services.add_channel(SYSTEM, ChannelOrder(target="http://127.0.0.1:9/", kind="webhook", name="hook"))
