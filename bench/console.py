@@ -78,6 +78,10 @@ def _measured(server: "_Server") -> list[Row]:
     rows.append(
         _row("memory of its process after that (PSS)", f"{memory / 1e6:.0f} MB", "≤ 150 MB", memory <= MAX_MEMORY)
     )
+    for address in ("/wiki/trends", "/wiki/articles/1", "/wiki/compare?article=1&article=2"):
+        server.get(address)
+    memory = server.memory()
+    rows.append(_row("the same after pages of wikis", f"{memory / 1e6:.0f} MB", "≤ 150 MB", memory <= MAX_MEMORY))
     return rows
 
 

@@ -23,7 +23,7 @@
   }
   localise(document);
   var here = document.querySelector(".menu [aria-current]");
-  if (here) here.parentNode.scrollLeft = here.offsetLeft - 16; // a narrow screen shows where one is
+  if (here) here.parentNode.scrollLeft = here.offsetLeft - (here.parentNode.clientWidth - here.offsetWidth) / 2; // seen on a narrow screen
   // `/` goes to the search box, `j` and `k` to the next and the previous result
   document.addEventListener("keydown", function (event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
