@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -101,8 +101,7 @@ def install(api: "NinjaAPI") -> None:
     @api.exception_handler(ValidationError)
     def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
         errors = [
-            {"field": ".".join(str(part) for part in item["loc"])[:200], "reason": str(item["msg"])[:500]}
-            for item in error.errors[:MAX_ERRORS]
+            {"field": _field(item["loc"]), "reason": str(item["msg"])[:500]} for item in error.errors[:MAX_ERRORS]
         ]
         return problem(422, "; ".join(f"{item['field']}: {item['reason']}" for item in errors[:3]), errors=errors)
 
@@ -149,3 +148,9 @@ def _detail(request: HttpRequest, response: HttpResponseBase) -> str:
     if response.headers.get("Content-Type", "").startswith("text/plain") and isinstance(response, HttpResponse):
         return response.content.decode("utf-8", "replace").strip()
     return ""
+
+
+def _field(place: Sequence[str | int]) -> str:
+    """The name of a field as who sent it knows it: of a body without the name our function has for it."""
+    parts = place[2:] if place[0] == "body" else place
+    return ".".join(map(str, parts))[:200] or "body"

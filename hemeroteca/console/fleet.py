@@ -489,7 +489,8 @@ def _counted(counts: dict[str, int]) -> dict[str, Any]:
 
 def _kinds(day: queries.DeviceDayFacts) -> list[tuple[str, int]]:
     unchecked = day.requests - day.valid - day.invalid
-    return [(_("confirmed"), day.valid), (_("believed"), unchecked), (_("wrong"), day.invalid)]
+    # in the order of the charts' colours: red, blue, green
+    return [(_("wrong"), day.invalid), (_("believed"), unchecked), (_("confirmed"), day.valid)]
 
 
 def _map(places: list[dict[str, Any]]) -> dict[str, Any]:

@@ -236,6 +236,11 @@ def test_a_webhook_that_never_listens_keeps_no_other_from_being_told(operator, e
     assert fetches.next_webhook() is None
 
 
+def test_a_field_that_is_refused_is_named_as_the_client_wrote_it(operator):
+    refused = operator.ask("POST", "fetch", {"urls": ["http://a.test/"], "limt": 2}).json()
+    assert [one["field"] for one in refused["errors"]] == ["limt"]
+
+
 def test_a_webhook_that_is_no_address_is_refused_at_once(operator):
     refused = operator.ask("POST", "fetch", {"urls": ["http://a.test/"], "webhook": "nonsense"})
     assert refused.status_code == 422
