@@ -66,7 +66,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(command: list[str], data: Path, web: SimWeb, options: argparse.Namespace) -> int:
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    countries = data / "countries.csv"  # the map of the fleet needs to know where this machine is
+    countries.write_text("127.0.0.0,127.255.255.255,ES\n", "utf-8")
     environment = os.environ | {
+        "HEMEROTECA_ADDRESS_DATABASE": str(countries),
         "HEMEROTECA_RESOLVE": web.resolve,
         "HEMEROTECA_ALLOW_PRIVATE": "1",
         "HEMEROTECA_DELAY": "0.05",

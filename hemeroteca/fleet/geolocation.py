@@ -7,6 +7,7 @@ IP2Location and others publish them; IPv4 and IPv6 may be mixed. Without it ever
 
 import csv
 import ipaddress
+import logging
 import re
 from bisect import bisect_right
 from functools import lru_cache
@@ -65,6 +66,8 @@ _MASK = (1 << 64) - 1
 def _ranges(path: str) -> list[int]:
     """Sorted. A range is one number: a file has half a million of them, and every web process reads it."""
     if not path or not Path(path).is_file():
+        if path:
+            logging.getLogger(__name__).warning("address_database: there is no file %s; countries stay unknown", path)
         return []
     found = []
     with open(path, newline="", encoding="utf-8", errors="replace") as file:

@@ -40,3 +40,10 @@ def country(settings, tmp_path):
 )  # fmt: skip
 def test_a_country_is_found_at_both_ends_of_its_range_and_not_beyond(country, address, found):
     assert country(address) == found
+
+
+def test_a_file_that_is_not_there_is_told(country, settings, tmp_path, caplog):
+    settings.CONFIG = dataclasses.replace(settings.CONFIG, address_database=str(tmp_path / "none.csv"))
+    geolocation._ranges.cache_clear()
+    assert country("192.0.2.9") == ""
+    assert f"there is no file {tmp_path / 'none.csv'}" in caplog.text
