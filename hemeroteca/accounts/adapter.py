@@ -166,7 +166,8 @@ def send_invitation(actor: Actor, made: services.NewInvitation) -> bool:
 
 
 def own_address(path: str) -> str:
-    """An address of ours for a mail. Never from the Host header: whoever asks could choose where the link leads."""
+    """An address of ours for a mail, or for a command. Never from the Host header: whoever asks could choose where the
+    link leads."""
     config = settings.CONFIG
-    base = config.public_url.rstrip("/") or f"http://{config.host}:{config.port}"
-    return base + path
+    base = config.public_url or settings.INSTANCE.served_at() or f"http://{config.host}:{config.port}"
+    return base.rstrip("/") + path

@@ -31,6 +31,12 @@ def test_add_list_password_remove(run):
     assert not User.objects.exists()
 
 
+def test_an_invitation_leads_to_where_the_console_really_is(run, settings, monkeypatch):
+    monkeypatch.setattr(type(settings.INSTANCE), "served_at", lambda self: "http://127.0.0.1:8791/")
+    invited = run("user", "invite", "--role", "subscriber")
+    assert invited.output.startswith("http://127.0.0.1:8791/register?invitation=")
+
+
 def test_mistakes_are_told_in_one_line(run):
     for arguments, code in (
         (["user", "remove", "nobody"], 1),
