@@ -27,6 +27,14 @@ def test_the_colours_have_enough_contrast_in_both_schemes():
             assert contrast(scheme[text], scheme[ground]) >= 4.5, (text, ground, scheme[text], scheme[ground])
 
 
+def test_who_reads_in_the_dark_prints_on_white_paper():
+    sheet = (CONSOLE / "static/console/console.css").read_text()
+    dark = [found.start() for found in re.finditer("--paper: #191816", sheet)]
+    assert len(dark) == 2
+    for place in dark:
+        assert sheet.rfind("@media screen", 0, place) > sheet.rfind("\n}", 0, place)
+
+
 def contrast(one, other):
     lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
