@@ -166,6 +166,7 @@ ACTIONS = {
     "fleet log": "fleet.operate",
     "fleet complaint": "fleet.operate",
     "fleet device add": "fleet.device",
+    "fleet device show": "fleet.devices",
     "fleet vantage order": "fleet.vantage",
     "fleet vantage list": "fleet.vantages",
     "fleet vantage show": "fleet.vantages",

@@ -318,7 +318,7 @@ class TestPages:
             assert f"<b>{name}</b>" in shown.content.decode()
             form = shown.context["form"]
             assert (form["source"], form["budget"], form["policies"]) == (source, "own", ["nutch"])
-        assert client.get("/simulator?job=1").context["form"]["warmup"] == "7"
+            assert form["warmup"] == "7"
 
     def test_categories_are_edited(self, client, watched, director):
         client.force_login(director)

@@ -206,7 +206,7 @@ def _asked(lake):
 
     table = lake.revisions
     compared = metrics.compare(lake, [("w", 0), ("w", 1)])
-    moment = ibis.literal(datetime.datetime(2024, 2, 18))
+    moment = ibis.literal(datetime.datetime(2024, 2, 10))
     chosen = {
         "pageid": 1,
         "user": "Ana",
