@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 import urllib.request
+from pathlib import Path
 
 import pytest
 import waitress.server
@@ -72,6 +73,19 @@ def test_who_does_not_read_what_they_asked_for_holds_half_of_the_threads_and_not
         server.close()
 
 
+def run_apart(code: str, data: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Code in a process of its own, with no settings but these."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("HEMEROTECA_")} | {
+        "HEMEROTECA_DATA": str(data),
+        "HEMEROTECA_CONFIG": os.devnull,
+        "DJANGO_SETTINGS_MODULE": "hemeroteca.django_settings",
+        **settings,
+    }
+    return subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=PATIENCE
+    )
+
+
 def test_under_https_cookies_are_secure_and_browsers_stay_with_it(tmp_path):
     code = (
         "import django; django.setup(); from django.conf import settings as s; from django.test import Client; "
@@ -82,15 +96,7 @@ def test_under_https_cookies_are_secure_and_browsers_stay_with_it(tmp_path):
         "print(a.headers['Strict-Transport-Security'], bool(c['secure']), c['samesite'], s.SESSION_COOKIE_NAME, "
         "s.SESSION_COOKIE_SECURE, s.SESSION_COOKIE_HTTPONLY, s.SESSION_COOKIE_SAMESITE)"
     )
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("HEMEROTECA_")} | {
-        "HEMEROTECA_DATA": str(tmp_path / "data"),
-        "HEMEROTECA_CONFIG": os.devnull,
-        "HEMEROTECA_PUBLIC_URL": "https://archivo.example/",
-        "DJANGO_SETTINGS_MODULE": "hemeroteca.django_settings",
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=PATIENCE
-    )
+    done = run_apart(code, tmp_path / "data", HEMEROTECA_PUBLIC_URL="https://archivo.example/")
     assert done.stdout.split() == [
         "max-age=31536000", "True", "Lax", "__Host-sessionid", "True", "True", "Lax",
     ], done.stderr[-2000:]  # fmt: skip
@@ -104,14 +110,7 @@ def test_pages_need_no_library_of_the_api_which_comes_with_the_first_request_for
         "print(c.get('/sign-in').status_code, 'ninja' in sys.modules); "
         "print(reverse('cdx'), reverse('api:openapi-json'), c.get('/api/v1/docs').status_code, 'ninja' in sys.modules)"
     )
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("HEMEROTECA_")} | {
-        "HEMEROTECA_DATA": str(tmp_path / "data"),
-        "HEMEROTECA_CONFIG": os.devnull,
-        "DJANGO_SETTINGS_MODULE": "hemeroteca.django_settings",
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=PATIENCE
-    )
+    done = run_apart(code, tmp_path / "data")
     assert done.stdout.split() == ["200", "False", "/cdx", "/api/v1/openapi.json", "200", "True"], done.stderr[-2000:]
 
 
@@ -126,14 +125,7 @@ def test_the_web_process_asks_another_about_wikis_and_stays_small(tmp_path):
         "except Invalid as error: print(error)\n"
         "print({'ibis', 'pyarrow', 'duckdb'} & set(sys.modules))"
     )
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("HEMEROTECA_")} | {
-        "HEMEROTECA_DATA": str(tmp_path / "data"),
-        "HEMEROTECA_CONFIG": os.devnull,
-        "DJANGO_SETTINGS_MODULE": "hemeroteca.django_settings",
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=PATIENCE
-    )
+    done = run_apart(code, tmp_path / "data")
     answers, refusal, loaded = done.stdout.splitlines() or [done.stderr[-2000:]] * 3
     assert answers == "0 [] ((0,),)"
     assert "$nothing" in refusal

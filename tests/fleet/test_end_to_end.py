@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -206,7 +207,7 @@ def test_a_host_that_is_closed_is_left_alone_at_once_leased_blocks_included(serv
     threading.Thread(target=alone_site.serve_forever, daemon=True).start()
     site.gate.clear()  # the first request hangs while the rest of its block waits on the device
     job = served.ask("POST", "/api/v1/fetch", {"urls": [f"{alone}/shut-{n}" for n in range(6)], "max_age": 0})["id"]
-    shut = lambda: [path for _, path, _ in list(site.asked) if path.startswith("/shut-")]  # noqa: E731
+    shut = partial(_asked, site, "/shut-.*")
     try:
         wait_for(shut, "a device asks")
         served.system.run("fleet", "close", "127.0.0.2", "--reason", "its owner asked")
@@ -228,7 +229,7 @@ def test_a_job_that_is_cancelled_asks_nothing_more_leased_blocks_included(served
     site.gate.clear()
     urls = [f"{site.address}/shut-{name}" for name in "abcdef"]
     job = served.ask("POST", "/api/v1/fetch", {"urls": urls, "max_age": 0})["id"]
-    shut = lambda: [path for _, path, _ in list(site.asked) if re.fullmatch("/shut-[a-f]", path)]  # noqa: E731
+    shut = partial(_asked, site, "/shut-[a-f]")
     try:
         wait_for(shut, "a device asks")
         served.ask("DELETE", f"/api/v1/fetch/{job}")
@@ -343,3 +344,8 @@ def test_a_volunteer_stops_with_one_click_or_loses_the_token(served, volunteer):
     told, _ = third.communicate(timeout=PATIENCE)
     assert third.returncode == 1
     assert "revoked" in told
+
+
+def _asked(site, shape: str) -> list[str]:
+    """Paths of that shape which the site was asked for, in turn."""
+    return [path for _, path, _ in list(site.asked) if re.fullmatch(shape, path)]
