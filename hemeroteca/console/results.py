@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from django.conf import settings
+from django.urls import reverse
 from django.utils.translation import get_language_info, gettext_lazy
 from django.utils.translation import gettext as _
 from msgspec import structs
@@ -243,15 +244,27 @@ def _counted(asked: Asked, wanted: Options) -> Results:
 
 
 def _result(asked: Asked, hit: Hit, page: Page | None, judged: Preferences, tags: list[str]) -> dict[str, Any]:
-    """An older version leads to its own copy, anything else to the latest."""
+    """What the page says of a result, ready to be written: ten of them are most of what a page of results costs.
+
+    An older version leads to its own copy, anything else to the latest.
+    """
     kept = archive.closest(hit.url, hit.captured_ms) if hit.until_ms else archive.latest(hit.url)
+    url = quote(hit.url, safe="")
     return {
         "hit": hit,
+        "place": " › ".join(_cut(step, 48) for step in hit.breadcrumbs),
+        "name": _cut(hit.title or hit.url, 60),
+        "title": _cut(hit.title, 300),
         "capture": kept.record_id if kept else None,
-        "page": page,
+        "history": f"{reverse('page')}?url={url}" if page or kept else "",
+        "why": f"{reverse('explain')}?q={quote(asked.query, safe='')}&url={url or quote(hit.id, safe='')}",
         "versions": page.versions if page else 0,
         "language": _language(hit.language),
-        "more": asked.link(query=narrowed(asked.query, f"host:{hit.host}")),
+        "more": asked.link(query=narrowed(asked.query, f"host:{hit.host}")) if hit.more_from_host else "",
         "factor": judged.boosts.get(hit.host),
         "tags": [(tag, Asked(TAGGED.format(tag.replace('"', ""))).link()) for tag in tags],
     }
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"

@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.html import format_html_join
@@ -66,6 +67,7 @@ def search(request: HttpRequest) -> HttpResponse:
             context |= found_for(
                 Actor.of(request.user), asked, Part(number, cursor, display.page_size), _languages(request)
             )
+            context |= _menu(request)
             if len(request.GET["q"].strip()) > LONGEST:
                 context["notes"] += translated([_CUT])
             if context["found"].total and number == 1:
@@ -152,6 +154,17 @@ def preferences(request: HttpRequest) -> HttpResponse:
     except Unavailable as error:
         context = {"failure": str(error)}
     return render(request, "console/preferences.html", context, status=422 if failure else 200)
+
+
+def _menu(request: HttpRequest) -> dict[str, Any]:
+    """What the menus of results share: where their forms lead, as far as whoever looks may send them, and back."""
+    actor = Actor.of(request.user)
+    hidden = (("csrfmiddlewaretoken", get_token(request)), ("next", request.get_full_path()))
+    return {
+        "may_keep": reverse("favourites") if actor.user else "",
+        "may_prefer": reverse("preferences") if can(actor, "search.prefer") else "",
+        "back": format_html_join("", '<input type="hidden" name="{}" value="{}">', hidden),
+    }
 
 
 def _news(actor: Actor) -> dict[str, Any]:

@@ -50,10 +50,11 @@ FIRST_BLOCK = 16  # URLs, for a device nobody has measured
 HOST_SECONDS = 10.0  # of one host's visits in a block: more would hold the host too long, fewer cost too much
 USUAL_HOSTS = 8  # of a block, where so many have work
 UNWANTED_SECONDS = 20.0  # a block nobody takes is the engine's again …
+PASSIVE_SECONDS = 60.0  # … and who took nothing at all meanwhile gets no share so long
 URGENT_SECONDS = 8.0  # … earlier when somebody waits for a single URL, and then the engine makes the visit
 USUAL_SECONDS = 5.0  # of a request, for the deadline of a block: few take longer
 LEASE_SECONDS = 7200.0  # of the frontier's lease: the block's own deadline is far before
-MAX_LOSSES = 3  # blocks that were lost with a visit, after which the engine makes it itself
+MAX_LOSSES = 3  # blocks with a visit that were lost or lay there, after which the engine makes it itself
 TIDY_SECONDS = 3600.0
 MAX_BROUGHT = 50_000  # answers on their way through ingest that are remembered
 MAX_HOSTS = 50_000  # whose country, speeds, rules and known answers are remembered
@@ -117,6 +118,7 @@ class FleetVisits:
         self._questions: dict[Visit, Question] = {}
         self._to_peers: list[Visit] = []  # handed out again, to be confirmed by a device
         self._losses: dict[tuple[int, int], int] = defaultdict(int)
+        self._passive: dict[int, float] = {}  # devices that live and take nothing, and until when they get no share
         self._caught_ms: dict[int, int] = {}  # device → when it was: what it took before earns it nothing
         self._suspects: Counter[int] = Counter()  # device → how many of its results are still checked for that
         self._countries: OrderedDict[int, str] = OrderedDict()  # of hosts
@@ -253,16 +255,18 @@ class FleetVisits:
         resolved = []
         for ending in endings:
             run = self._engine.runs.get(ending.crawl)
-            if run is None or not run.options.job or ending.how not in (How.DONE, How.FAILED, How.EXCLUDED):
+            if run is None or ending.how not in (How.DONE, How.FAILED, How.EXCLUDED):
                 continue
             place = ending.crawl, ending.key
+            self._losses.pop(place, None)
+            if not run.options.job:
+                continue
             told = self._arrived.pop(place, None) or Resolved(job=run.options.job, key=ending.key)
             told.reason = told.reason or ending.reason
             brought = self._brought.pop(place, None)
             if brought is not None:
                 told.devices, told.checked = brought.devices, brought.checked
             resolved.append(told)
-            self._losses.pop(place, None)
         if verdicts or resolved:
             dispatch.keep(verdicts, self._standings, resolved, self._settings.device_percent)
 
@@ -290,7 +294,9 @@ class FleetVisits:
 
     def _refresh(self, now: float) -> None:
         self._settings = services.fleet_settings()
-        self._lenders = {lender.id: lender for lender in dispatch.lenders()}
+        self._passive |= dict.fromkeys(dispatch.passive(int((now - UNWANTED_SECONDS) * 1000)), now + PASSIVE_SECONDS)
+        self._passive = {device: until for device, until in self._passive.items() if until > now}
+        self._lenders = {lender.id: lender for lender in dispatch.lenders() if lender.id not in self._passive}
         self._closed = dispatch.closed_hosts()
         vantage.start_due()
         unknown = [one for one in self._lenders.values() if (one.id, one.version) not in self._standings]
@@ -304,7 +310,10 @@ class FleetVisits:
                     self._lose(self._blocks.pop(number))
             before = int((now - UNWANTED_SECONDS) * 1000)
             for number in dispatch.withdraw(n for n in dispatch.unwanted(before) if n in self._blocks):
-                self._give_back(self._blocks.pop(number))
+                out = self._blocks.pop(number)
+                for visit in out.visits.values() if out.share in self._passive else ():
+                    self._losses[visit.crawl, visit.key] += 1  # not with another idle one again and again
+                self._give_back(out)
             before = int((now - URGENT_SECONDS) * 1000)
             for number in dispatch.withdraw(n for n in dispatch.unwanted(before) if self._is_urgent(n)):
                 out = self._blocks.pop(number)

@@ -201,6 +201,14 @@ def unwanted(before_ms: int) -> list[int]:
     return list(rows.values_list("pk", flat=True)[:1000])
 
 
+def passive(before_ms: int) -> list[int]:
+    """Devices whose share has waited since then, and that have taken nothing at all meanwhile."""
+    waits = Block.objects.filter(state=Block.State.WAITING, created_ms__lt=before_ms)
+    shares = set(waits.values_list("share", flat=True))
+    busy = Block.objects.filter(device__in=shares, leased_ms__gte=before_ms) if shares else Block.objects.none()
+    return list(shares - set(busy.values_list("device", flat=True)))
+
+
 def returned() -> list[Block]:
     """Blocks whose results have arrived, the first one first."""
     with connection.cursor() as cursor:  # asked twenty times a second, mostly in vain: a plain question is cheap

@@ -19,6 +19,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from hemeroteca import __version__
+from hemeroteca.fleet.device.link import Link
 from tests.fleet.test_liars import Served
 from tests.waiting import PATIENCE, held_port, wait_for
 
@@ -118,6 +120,22 @@ def volunteer(served, tmp_path_factory):
     if process.poll() is None:
         process.kill()
         process.communicate()
+
+
+def test_a_device_that_lives_and_takes_nothing_holds_up_no_job(served, site):
+    told = json.loads(served.system.run("fleet", "device", "add", "idle", "--owner", "admin", "--json").stdout)
+    idle = Link(served.server, told["token"])
+    idle.post("connect", {"version": __version__, "activities": ["crawls", "clients"]})
+    urls = [f"{site.address}/idle/{n}" for n in range(3)]
+    job = served.ask("POST", "/api/v1/fetch", {"urls": urls})["id"]
+
+    def finished() -> bool:
+        return idle.post("beat", {}) and served.ask("GET", f"/api/v1/fetch/{job}")["state"] == "finished"
+
+    wait_for(finished, "the engine makes the visits")
+    found = served.ask("GET", f"/api/v1/fetch/{job}/results")["results"]
+    assert [one["status"] for one in found] == [200, 200, 200]
+    idle.post("disconnect", {})
 
 
 def test_a_client_gets_head_and_warc_and_its_webhook_is_told(served, volunteer, site):

@@ -95,12 +95,15 @@ class Fleet:
         environment, password = {**os.environ, **self.environment}, "a long password\n" * 2
         subprocess.run(add, input=password, env=environment, capture_output=True, text=True, check=False)
 
-    def finish(self, job: str, turn: Callable[[], object] | None = None) -> list[dict]:
+    def finish(self, job: str, beat: Callable[[], bool] = lambda: True) -> list[dict]:
         """All results, once there are no more to come."""
         wait_for(
-            lambda: (self.ask("GET", f"/api/v1/fetch/{job}") or {}).get("state") == "finished",
-            lambda: self.rows("SELECT url, reason FROM fleet_result WHERE resolved_ms = 0")[:5],
-            turn,
+            lambda: beat() and (self.ask("GET", f"/api/v1/fetch/{job}") or {}).get("state") == "finished",
+            lambda: (
+                self.rows("SELECT state, share_id, device_id, urls FROM fleet_block"),
+                self.rows("SELECT url, reason FROM fleet_result WHERE resolved_ms = 0")[:5],
+                self.rows("SELECT name, state, connected, resting, late, reason FROM fleet_device"),
+            ),
         )
         found, cursor = [], ""
         while cursor is not None:
