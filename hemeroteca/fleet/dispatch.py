@@ -202,10 +202,12 @@ def unwanted(before_ms: int) -> list[int]:
 
 
 def passive(before_ms: int) -> list[int]:
-    """Devices whose share has waited since then, and that have taken nothing at all meanwhile."""
+    """Devices whose share has waited since then, and that have nothing in hand and took nothing meanwhile."""
     waits = Block.objects.filter(state=Block.State.WAITING, created_ms__lt=before_ms)
     shares = set(waits.values_list("share", flat=True))
-    busy = Block.objects.filter(device__in=shares, leased_ms__gte=before_ms) if shares else Block.objects.none()
+    if not shares:
+        return []
+    busy = Block.objects.filter(Q(state=Block.State.LEASED) | Q(leased_ms__gte=before_ms), device__in=shares)
     return list(shares - set(busy.values_list("device", flat=True)))
 
 
