@@ -92,6 +92,25 @@ def test_a_failure_is_told_with_its_trace():
     assert "Traceback" in queries.log(SYSTEM, job.pk)[0].text
 
 
+def test_where_files_lie_on_the_server_is_told_to_operators_only():
+    data = settings.INSTANCE.data
+    job = count()
+    target, result = f"{data}/exports/a.wacz", {"file": "/srv/elsewhere/b.wacz", "notes": ["/srv/elsewhere/c"]}
+    message = f"no room in {data}/warc/1.warc.gz; https://example.org/srv/elsewhere stays"
+    Job.objects.filter(pk=job.pk).update(arguments={"order": {"target": target}}, result=result, message=message)
+    services.add_line(job, f"wrote {target}")
+    services.add_line(job, f'Traceback (most recent call last):\n  File "/opt/x.py"\nOSError: {data}/index is full\n')
+    director = Actor("eva", roles=(Role.DIRECTOR,))
+    shown = queries.facts(director, queries.find(director, job.pk))
+    assert shown.arguments == {"order": {"target": "a.wacz"}}
+    assert shown.result == {"file": "b.wacz", "notes": ["c"]}
+    assert shown.message == "no room in warc/1.warc.gz; https://example.org/srv/elsewhere stays"
+    assert [line.text for line in queries.log(director, job.pk)] == ["wrote a.wacz", "OSError: index is full"]
+    whole = queries.facts(SYSTEM, queries.find(SYSTEM, job.pk))
+    assert (whole.arguments["order"]["target"], whole.result, whole.message) == (target, result, message)
+    assert "Traceback" in queries.log(SYSTEM, job.pk)[1].text
+
+
 def test_a_queued_job_is_cancelled_at_once_and_resumed():
     job = services.cancel(SYSTEM, count().pk)
     assert job.state == "cancelled"
@@ -141,7 +160,7 @@ def test_a_job_of_another_machine_is_taken_when_its_lease_has_ended():
     with pytest.raises(Conflict):
         services.resume(SYSTEM, job.pk)
     others.update(lease_ms=services.now_ms() - 1)
-    assert queries.facts(queries.find(SYSTEM, job.pk)).state == "queued"
+    assert queries.facts(SYSTEM, queries.find(SYSTEM, job.pk)).state == "queued"
     claimed = services.claim()
     assert claimed is not None
     assert claimed.worker == workers.name()
