@@ -198,7 +198,7 @@ class Plan:
             usual = page.last_ms / 1000 + YOUNG_HOURS[page.lessons - 1] * 3600
             heapq.heappush(self._young, (usual if at is None else at, key))
 
-    def young_due(self, now: float) -> Iterator[tuple[int, ActivePage]]:
+    def young_due(self, now: float) -> Iterator[int]:
         """Pages whose early visit is due; those the caller sends back by `postpone` come later."""
         for _ in range(len(self._young)):
             if not self._young or self._young[0][0] > now:
@@ -208,7 +208,7 @@ class Plan:
             if page is None or page.lessons > len(YOUNG_HOURS):
                 continue  # gone, or known by now
             if now * 1000 - page.last_ms >= LESSON_MS:  # else just visited for another reason
-                yield key, page
+                yield key
 
     def postpone(self, keys: list[int], until: float) -> None:
         for key in keys:
@@ -325,7 +325,7 @@ class PageChoice:
         """Pages nobody knows yet."""
         postponed: list[int] = []
         try:
-            for key, page in self._state.plan.young_due(now):
+            for key in self._state.plan.young_due(now):
                 if self._allowed(key, now):
                     self._state.writes.page_chosen(key, int(now * 1000), {"code": "young"})
                     yield key
