@@ -11,6 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from hemeroteca.accounts import Actor
+from hemeroteca.archive.jobs import exported_file
 from hemeroteca.console import names
 from hemeroteca.console.search import number_in
 from hemeroteca.console.templatetags.console import count
@@ -66,7 +67,13 @@ def job(request: HttpRequest, number: int) -> HttpResponse:
         for name, value in result.items()
         if isinstance(value, str | int | float)
     ]
-    context = {"job": shown(actor, found), "lines": lines, "arguments": _told(told.arguments), "result": facts}
+    context = {
+        "job": shown(actor, found),
+        "lines": lines,
+        "arguments": _told(told.arguments),
+        "result": facts,
+        "exported": exported_file(found),
+    }
     return render(request, "console/job.html", context)
 
 

@@ -396,6 +396,8 @@ def test_favourites_are_of_one_person_and_erasable(ana):
     client.post("/favourites", {"do": "keep", "url": "https://b.test/"})
     assert "Again" in client.get("/favourites").content.decode()
     assert "Again" not in other.get("/favourites").content.decode()
+    with pytest.raises(Invalid, match="'no page' is not a web address"):
+        services.keep_favourite(Actor.of(ana), "no page")
     other.post("/favourites", {"do": "forget all"})
     client.post("/favourites", {"do": "forget", "url": "https://b.test/"})
     assert [one.title for one in services.favourites(Actor.of(ana))] == ["Again"]
