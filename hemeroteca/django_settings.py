@@ -157,7 +157,8 @@ ACCOUNT_ADAPTER = "hemeroteca.accounts.adapter.Adapter"
 ACCOUNT_FORMS = {"signup": "hemeroteca.accounts.adapter.Registration"}
 ACCOUNT_USER_MODEL_USERNAME_FIELD = "name"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
-ACCOUNT_SIGNUP_FIELDS = ["username*", "email*" if CONFIG.mail_server else "email", "password1*"]
+# Without mail an address can be neither confirmed nor written to; one that is refused would tell who has an account.
+ACCOUNT_SIGNUP_FIELDS = ["username*", *(["email*"] if CONFIG.mail_server else []), "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if CONFIG.mail_server else "none"
 ACCOUNT_EMAIL_NOTIFICATIONS = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Hemeroteca] "

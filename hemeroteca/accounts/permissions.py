@@ -84,7 +84,9 @@ ACTIONS: dict[str, Permission] = {
     "crawl.resume": Permission("resume a crawl", DIRECTORS),
     "crawl.exclude": Permission("leave addresses out of a crawl", DIRECTORS),
     "crawl.take": Permission("take what a crawl held back as a possible trap", DIRECTORS),
-    "crawl.insist": Permission("ignore robots.txt, accept broken certificates or hurry", ADMINISTRATORS),
+    "crawl.insist": Permission(
+        "ignore robots.txt, accept broken certificates or wait less than `delay` between requests", ADMINISTRATORS
+    ),
     "focus.read": _reading("see what focused crawls look for and found"),
     "focus.import": Permission("import a thesaurus", DIRECTORS),
     "site.read": Permission("see the settings of a site", DIRECTORS),

@@ -7,6 +7,7 @@ from django.http import HttpRequest
 from ninja import Path, Query, Schema
 from pydantic import Field
 
+from hemeroteca.accounts import Actor
 from hemeroteca.api import access
 from hemeroteca.api.shapes import Cursor, Limit, Listing, RequestBody, before, filled
 from hemeroteca.api.shapes import listing as part_of
@@ -51,7 +52,8 @@ def submit(request: HttpRequest, order: JobIn) -> JobOut:
     """`hemeroteca serve` begins with it at once. Kinds that name files of the server are ordered by command only."""
     if not kinds.find(order.kind).remote:
         raise Denied(f"{order.kind} names files of the server; order it there, by command")
-    return job_out(services.submit(access.caller(request), order.kind, order.arguments))
+    caller = access.caller(request)
+    return job_out(caller, services.submit(caller, order.kind, order.arguments))
 
 
 def listing(
@@ -62,12 +64,14 @@ def listing(
     cursor: Cursor = "",
 ) -> Listing[JobOut]:
     """Those of others only for directors and administrators."""
-    found = queries.recent(access.caller(request), limit + 1, before(cursor), state or "", kind)
-    return part_of(found, limit, job_out)
+    caller = access.caller(request)
+    found = queries.recent(caller, limit + 1, before(cursor), state or "", kind)
+    return part_of(found, limit, lambda job: job_out(caller, job))
 
 
 def one(request: HttpRequest, number: Number) -> JobOut:
-    return job_out(queries.find(access.caller(request), number))
+    caller = access.caller(request)
+    return job_out(caller, queries.find(caller, number))
 
 
 def log(
@@ -81,12 +85,14 @@ def log(
 
 def cancel(request: HttpRequest, number: Number) -> JobOut:
     """It ends at its next step and keeps what it has; `resume` goes on with it."""
-    return job_out(services.cancel(access.caller(request), number))
+    caller = access.caller(request)
+    return job_out(caller, services.cancel(caller, number))
 
 
 def resume(request: HttpRequest, number: Number) -> JobOut:
-    return job_out(services.resume(access.caller(request), number))
+    caller = access.caller(request)
+    return job_out(caller, services.resume(caller, number))
 
 
-def job_out(job: Job) -> JobOut:
-    return filled(JobOut, queries.facts(job))
+def job_out(caller: Actor, job: Job) -> JobOut:
+    return filled(JobOut, queries.facts(caller, job))

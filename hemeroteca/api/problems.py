@@ -76,6 +76,8 @@ def install(api: "NinjaAPI") -> None:
 
     @api.exception_handler(HttpError)
     def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+        if error.message.startswith("Cannot parse request body"):
+            return problem(400, "The body cannot be read; send JSON, with `Content-Type: application/json`.")
         return problem(error.status_code, error.message)
 
     @api.exception_handler(Refused)

@@ -70,6 +70,12 @@ def export_captures(job: ActiveJob, order: Export) -> ExportedFile:
     return ExportedFile(str(target), done.captures, target.stat().st_size, done.unreadable)
 
 
+def exported_file(job: Job) -> Path | None:
+    """The file that an export ordered over the network made, until it is gone. Others are not handed out."""
+    place = Path(job.arguments.get("target", "")) if job.kind == "archive.export" else Path()
+    return place if job.state == "done" and place.parent == exports_folder() and place.is_file() else None
+
+
 def exports_folder() -> Path:
     """Where exports lie that were ordered over the network, until they are taken away."""
     return Path(settings.INSTANCE.data) / "exports"

@@ -9,7 +9,8 @@ from django.db import connection
 from hemeroteca.archive import cdx, queries
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
-from hemeroteca.errors import Invalid, NotFound
+from hemeroteca.errors import Conflict, Invalid, NotFound, Refused
+from hemeroteca.frontier import takedowns
 from hemeroteca.urls import UrlError
 from hemeroteca.urls import host as host_of
 from hemeroteca.warc.keys import index_key
@@ -127,12 +128,21 @@ def one(url: str, text: str) -> CaptureRow | None:
     return queries.closest(url, ms)
 
 
+def no_capture(url: str) -> Refused:
+    """Why there is nothing of an address, and what to do."""
+    try:
+        takedowns.refuse([url])
+    except Conflict as taken_down:
+        return taken_down
+    return NotFound(f"there is no capture of {url}; `hemeroteca crawl {url} --scope page` makes one")
+
+
 def pair(url: str, a: str, b: str) -> tuple[CaptureRow, CaptureRow]:
     """Two captures, older first: `b` or the newest version, `a` or the version before it."""
     newest = queries.versions_newest(url, 1)
     new = one(url, b) if b else (newest[0] if newest else None)
     if new is None:
-        raise NotFound(f"there is no capture of {url}; `hemeroteca crawl {url} --scope page` makes one")
+        raise no_capture(url)
     old = one(url, a) if a else version_before(new)
     if old is None:
         raise NotFound(f"there is only one version of {url}; there will be another when the page changes")

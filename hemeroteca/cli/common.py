@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
@@ -186,7 +186,7 @@ def tell(facts: object) -> None:
     import msgspec
 
     plain = msgspec.to_builtins(facts, builtin_types=(datetime,), enc_hook=str)
-    sys.stdout.write(msgspec.json.encode(_with_times(plain)).decode() + "\n")
+    sys.stdout.write(msgspec.json.encode(with_times(plain)).decode() + "\n")
 
 
 def tell_all(
@@ -213,12 +213,12 @@ def tell_all(
 DURATIONS = ("response_ms", "interval_ms", "cost_ms")  # names that end like a moment and are none
 
 
-def _with_times(value: object) -> object:
+def with_times(value: Any) -> Any:
     """Moments as text: datetimes, and what our values call `…_ms` (0: never), which gets the API's name `…_at`."""
     if isinstance(value, datetime):
         return rfc3339(round(value.timestamp() * 1000))
     if isinstance(value, list):
-        return [_with_times(one) for one in value]
+        return [with_times(one) for one in value]
     if not isinstance(value, dict):
         return value
     found: dict[object, object] = {}
@@ -226,7 +226,7 @@ def _with_times(value: object) -> object:
         if isinstance(name, str) and name.endswith("_ms") and name not in DURATIONS and isinstance(one, int | None):
             found[f"{name[:-3]}_at" if name != "at_ms" else "at"] = rfc3339(one)
         else:
-            found[name] = _with_times(one)
+            found[name] = with_times(one)
     return found
 
 

@@ -185,9 +185,9 @@ def show(
     if json:
         common.tell(entry)
         return
-    for name, value in entry.items():
-        if name != "layers" and value not in ("", None, [], {}):
-            typer.echo(f"{name:<12} {common.printable(value)}")
+    for name, value in common.with_times({**entry, "layers": None}).items():
+        if said := _said(value):
+            typer.echo(f"{name:<12} {common.printable(said)}")
     for layer in queries.layers(service)[:200]:
         typer.echo(f"  {common.printable(layer.name)}  {common.printable(layer.title)}")
 
@@ -372,6 +372,15 @@ def check(
     for change in done.changes:
         typer.echo(f"{change.service:>6}  {change.before} → {change.after}  {common.printable(change.reason)}")
     typer.echo(f"{done.services} looked at, {done.failed} do not work")
+
+
+def _said(value: object) -> str:
+    """A fact for people: what is inside it without brackets; empty when it says nothing."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {said}" for name, inner in value.items() if (said := _said(inner)))
+    if isinstance(value, list | tuple):
+        return ", ".join(said for inner in value if (said := _said(inner)))
+    return "" if value is None else str(value)
 
 
 def _entry(service: "Service", layers: "list[Layer] | None") -> dict[str, object]:

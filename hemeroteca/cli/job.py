@@ -165,6 +165,6 @@ def _say(job: "Job", json: bool, sentence: str) -> None:
     from hemeroteca.jobs.queries import facts
 
     if json:
-        common.tell(facts(job))
+        common.tell(facts(common.actor(), job))
     else:
         typer.echo(sentence)

@@ -149,7 +149,8 @@ def articles(
         if json:
             common.tell(article)
             continue
-        state = "deleted" if article.deleted else "limited" if article.limited else "" if article.complete else "partly"
+        partly = "as in its dump" if article.source == "dump" else "not all yet"
+        state = "deleted" if article.deleted else "limited" if article.limited else "" if article.complete else partly
         last = common.stamp(article.last_extraction_date)
         typer.echo(
             common.printable(

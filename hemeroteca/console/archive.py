@@ -8,7 +8,6 @@ shown only by replay, on an origin of its own, to which these pages lead.
 import calendar
 import datetime as dt
 import re
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 from uuid import UUID
@@ -32,7 +31,7 @@ from hemeroteca.accounts import services as accounts
 from hemeroteca.archive import content, erasure, lookup, notes, rendered, stats
 from hemeroteca.archive import queries as archive
 from hemeroteca.archive.citation import cite
-from hemeroteca.archive.jobs import Export, exports_folder
+from hemeroteca.archive.jobs import Export, exported_file, exports_folder
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.change.highlight import POLICY
@@ -187,8 +186,8 @@ def take_away(request: HttpRequest) -> HttpResponseBase:
 def exported(request: HttpRequest, number: int) -> HttpResponseBase:
     """The file that an export made."""
     job = jobs.find(Actor.of(request.user), min(number, (1 << 63) - 1))
-    place = Path(job.arguments.get("target", "")) if job.kind == "archive.export" else Path()
-    if job.state != "done" or place.parent != exports_folder() or not place.is_file():
+    place = exported_file(job)
+    if place is None:
         raise NotFound(_("That export has no file here; order it again."))
     return FileResponse(
         place.open("rb"), as_attachment=True, filename=place.name, content_type="application/octet-stream"

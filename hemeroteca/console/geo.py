@@ -162,7 +162,7 @@ def service(request: HttpRequest, number: int) -> HttpResponse:
         "forms": [pair for pair in FORMS.items() if pair[0] != "qlr" or found.type in records.IN_QGIS],
         "archived": archived,
         "changes": list(zip_longest(described, described[1:])),
-        "job": next((shown for job in running[:1] if not (shown := jobs.shown(job))["ended"]), None),
+        "job": next((shown for job in running[:1] if not (shown := jobs.shown(actor, job))["ended"]), None),
         "mirrors": [other.public_endpoint for other in queries.mirrors(found)[:20]],
         "mine": found.owner is not None and found.owner == actor.user,
     }
@@ -229,8 +229,8 @@ def harvests(request: HttpRequest) -> HttpResponse:
             {"url": endpoints.without_secrets(one.url), "kind": one.kind, "last_ms": one.last_ms, **_report(one.report)}
             for one in Harvest.objects.order_by("-last_ms", "pk")[:100]
         ],
-        "jobs": [shown for job in recent if not (shown := jobs.shown(job))["ended"]],
-        "failed": [jobs.shown(job) for job in recent if job.state == "failed"][:3],
+        "jobs": [shown for job in recent if not (shown := jobs.shown(actor, job))["ended"]],
+        "failed": [jobs.shown(actor, job) for job in recent if job.state == "failed"][:3],
     }
     return render(request, "console/geo_harvests.html", context, status=422 if failure else 200)
 

@@ -11,6 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from hemeroteca.accounts import Actor
+from hemeroteca.archive.jobs import exported_file
 from hemeroteca.console import names
 from hemeroteca.console.search import number_in
 from hemeroteca.console.templatetags.console import count
@@ -36,7 +37,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
     found = queries.recent(actor, JOBS + 1, before or None, state if state in STATES else "")
     counts = queries.counted(actor)
     context = {
-        "jobs": [shown(job) for job in found[:JOBS]],
+        "jobs": [shown(actor, job) for job in found[:JOBS]],
         "older": found[JOBS - 1].pk if len(found) > JOBS else 0,
         "states": [(name, label, counts[name]) for name, label in STATES.items()],
         "state": state,
@@ -59,13 +60,20 @@ def job(request: HttpRequest, number: int) -> HttpResponse:
             messages.error(request, str(error))
         return redirect("job", found.pk)
     lines = queries.log(actor, found.pk)[-LINES:]
-    result = found.result if isinstance(found.result, dict) else {}
+    told = queries.facts(actor, found)
+    result = told.result if isinstance(told.result, dict) else {}
     facts = [
         (names.RESULTS.get(name, name), _amount(name, value))
         for name, value in result.items()
         if isinstance(value, str | int | float)
     ]
-    context = {"job": shown(found), "lines": lines, "arguments": _told(found.arguments), "result": facts}
+    context = {
+        "job": shown(actor, found),
+        "lines": lines,
+        "arguments": _told(told.arguments),
+        "result": facts,
+        "exported": exported_file(found),
+    }
     return render(request, "console/job.html", context)
 
 
@@ -91,7 +99,8 @@ def _told(arguments: dict[str, Any]) -> list[tuple[str, Any]]:
 def progress(request: HttpRequest, number: int) -> HttpResponse:
     """How far a job is: `{% include "console/job_progress.html" %}` asks for it every second until it ends, and then
     for the content of the page that shows it. The browser stays where it is: somebody may be leaving just then."""
-    found = shown(queries.find(Actor.of(request.user), min(number, (1 << 63) - 1)))
+    actor = Actor.of(request.user)
+    found = shown(actor, queries.find(actor, min(number, (1 << 63) - 1)))
     return render(request, "console/job_progress.html", {"job": found, "was_live": True})
 
 
@@ -102,9 +111,9 @@ def _process(job: Any) -> str:
     return pid if machine == workers.machine() else f"{machine}:{pid}"
 
 
-def shown(job: Any) -> dict[str, Any]:
+def shown(actor: Actor, job: Any) -> dict[str, Any]:
     """A job as `job_progress.html` and the lists show it."""
-    facts = queries.facts(job)
+    facts = queries.facts(actor, job)
     return {
         "id": facts.id,
         "kind": facts.kind,

@@ -214,7 +214,7 @@ def workers(request: HttpRequest) -> HttpResponse:
     counts = job_queries.counted(actor)
     context = {
         "processes": shown,
-        "running": [jobs.shown(job) for job in job_queries.recent(actor, 20, state="running")],
+        "running": [jobs.shown(actor, job) for job in job_queries.recent(actor, 20, state="running")],
         "queued": counts["queued"],
         "limits": sorted(job_queries.limits().items()),
         "at_once": settings.CONFIG.job_processes,
@@ -265,7 +265,7 @@ def backups(request: HttpRequest) -> HttpResponse:
         except Refused as error:
             failure = str(error)
     found = job_queries.recent(actor, BACKUPS, kind="instance.backup")
-    made = [(jobs.shown(job), job.arguments.get("target", ""), job.result or {}) for job in found]
+    made = [(jobs.shown(actor, job), job.arguments.get("target", ""), job.result or {}) for job in found]
     context = {"backups": made, "target": target, "failure": failure, "data": settings.INSTANCE.data}
     return render(request, "console/backups.html", context, status=422 if failure else 200)
 

@@ -45,6 +45,28 @@ SHAPES = shapes(
         gettext_noop("there is no capture of %s; `%s` makes one"),
         gettext_noop("there is only one version of %s; there will be another when the page changes"),
         gettext_noop("%s is no category; write one of: %s"),
+        # how a job ended, and its log
+        gettext_noop("%s; what was done stays; `hemeroteca job resume %s` goes on"),
+        gettext_noop("its process ended %s times without a word; see the log"),
+        gettext_noop("%s is not empty; name a new folder"),
+        gettext_noop("%s is neither an XML dump of MediaWiki nor one of Wikimedia's history dumps (TSV)"),
+        gettext_noop("%s is cut or damaged (%s); what was read until there is kept"),
+        gettext_noop("the dump is cut or not XML: %s; what was read until there is kept"),
+        gettext_noop("%s cannot be reached (%s); the same order goes on later"),
+        gettext_noop("%s asked for patience %s times in a row; the same order goes on later"),
+        gettext_noop("%s is no catalogue that is known; name its kind: %s"),
+        gettext_noop("%s did not answer: %s"),
+        gettext_noop("%s addresses are visited by crawl %s"),
+        gettext_noop("the captures are kept; the engine at work on this folder makes them findable"),
+        gettext_noop(
+            "pages of which something is left keep their notes and tags; look whether these tell what was erased"
+        ),
+        gettext_noop("the export %s held some of it and is removed"),
+        gettext_noop("the backup in %s was made before and may still have it; make a new one and remove that"),
+        gettext_noop(
+            "copies elsewhere (downloads, backups made otherwise, other archives) are not reached by an erasure"
+        ),
+        gettext_noop("there is no history to learn from yet; watch pages or import an archive first"),
         gettext_noop("it has spaces; write one address a line"),
         gettext_noop("it has no host name"),
         gettext_noop("it has no dot; write %s if a host of your own network is meant"),
@@ -89,7 +111,10 @@ SHAPES = shapes(
         gettext_noop("%s has %s notes already; remove one first"),
         gettext_noop("a page has at most %s tags, not %s"),
         gettext_noop("%s is not a tag: at most %s characters, without commas"),
-        gettext_noop("%s was taken down and is not captured any more; an administrator can lift that (%s)"),
+        gettext_noop(
+            "%s was taken down and is not captured any more; an administrator can lift that (`hemeroteca archive "
+            "takedown lift NUMBER`, or the page “Erase” of the archive)"
+        ),
         gettext_noop("a takedown needs a reason: who asked for it, and why"),
         gettext_noop("an erasure needs a reason: who asked for it, and why; it stays in the audit"),
         gettext_noop("say what to erase: an address, a beginning of addresses, or a capture"),

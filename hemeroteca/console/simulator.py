@@ -93,8 +93,8 @@ def simulator(request: HttpRequest) -> HttpResponse:
         "budgets": BUDGETS.items(),
         "policies": POLICIES.items(),
         "sites": watch.subscriptions(200),
-        "job": jobs.shown(found) if found is not None else None,
-        "earlier": [jobs.shown(job) for job in earlier],
+        "job": jobs.shown(actor, found) if found is not None else None,
+        "earlier": [jobs.shown(actor, job) for job in earlier],
         "letters": [(css, sign, said) for css, sign, said in LETTERS.values() if sign],
         "strip_days": STRIP_DAYS,
     }

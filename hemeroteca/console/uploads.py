@@ -28,7 +28,7 @@ def uploads(request: HttpRequest) -> HttpResponseBase:
             if request.headers.get("Accept") == "application/json":
                 return _problem(error)
             failure = str(error)
-    shown = [(row, _job(row), 100 * row.received // max(1, row.size)) for row in incoming.listed(actor)]
+    shown = [(row, _job(actor, row), 100 * row.received // max(1, row.size)) for row in incoming.listed(actor)]
     context = {"uploads": shown, "failure": failure, "endings": ",".join(incoming.ENDINGS)}
     return render(request, "console/uploads.html", context, status=422 if failure else 200)
 
@@ -74,9 +74,9 @@ def _facts(row: Any) -> dict[str, Any]:
     return {"id": row.pk, "received": row.received, "size": row.size, "part": incoming.PART_BYTES, "job": row.job}
 
 
-def _job(row: Any) -> Any:
+def _job(actor: Actor, row: Any) -> Any:
     job = Job.objects.filter(pk=row.job).first() if row.job else None
-    return jobs.shown(job) if job is not None else None
+    return jobs.shown(actor, job) if job is not None else None
 
 
 def _problem(error: Refused) -> HttpResponse:

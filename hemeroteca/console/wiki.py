@@ -126,7 +126,7 @@ def extract(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "failure": failure,
-        "job": jobs.shown(job) if job else None,
+        "job": jobs.shown(actor, job) if job else None,
         "result": job.result if job and isinstance(job.result, dict) else None,
         "jobs": _extractions(actor),
         "policies": POLICIES.items(),
@@ -302,7 +302,7 @@ def _extractions(actor: Actor, running: bool = False) -> list[dict[str, Any]]:
         found = job_queries.recent(actor, 10, kind="wiki.extract")
     except Refused:
         return []
-    shown = [{**jobs.shown(job), "what": _what(job.arguments)} for job in found]
+    shown = [{**jobs.shown(actor, job), "what": _what(job.arguments)} for job in found]
     return [job for job in shown if not job["ended"]] if running else shown
 
 

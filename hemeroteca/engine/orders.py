@@ -149,7 +149,11 @@ class Orders:
                 engine.robots_files.let_go(run.id)
             if engine.frontier.under_way(run.id) or engine.intake.reads(run.id) or engine.frontier.unwritten:
                 continue
-            if run.stopping:
+            if run.has_room_again(engine.frontier.taken(run.id)) and run.id not in asked.stop:
+                run.stopping = ""
+                engine.commit()
+                engine.frontier.reload_crawl(run.id)
+            elif run.stopping:
                 self.end(run, Crawl.State.STOPPED, run.stopping)
             else:
                 self.end(run, Crawl.State.FINISHED, "")

@@ -137,7 +137,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
         free_bytes=shutil.disk_usage(instance.data).free,
         growth=growth(),
         crawls=[
-            _crawl(crawl, queued=by_crawl[crawl.pk, State.QUEUED], failed=by_crawl[crawl.pk, State.FAILED])
+            _crawl(crawl, {name: by_crawl[crawl.pk, state] for state, name in names.items()})
             for crawl in Crawl.objects.exclude(fingerprint=STANDING).order_by("-pk")[:crawls]
         ],
         waiting=[
@@ -150,10 +150,13 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     )
 
 
-def _crawl(crawl: "Crawl", queued: int, failed: int) -> CrawlStatus:
-    """What its last run counted, but what waits and what failed of all its runs, also when it was stopped."""
+def _crawl(crawl: "Crawl", visits: dict[str, int]) -> CrawlStatus:
+    """What its last run counted, but what waits and what failed of all its runs, also when it was stopped; unless
+    another crawl of the same order has its visits."""
     facts = {name: getattr(crawl, name) for name in CrawlStatus.__struct_fields__}
-    return CrawlStatus(**facts | {"counts": facts["counts"] | {"queued": queued, "failed": failed}})
+    if any(visits.values()):
+        facts["counts"] |= {name: visits[name] for name in ("queued", "failed")}
+    return CrawlStatus(**facts)
 
 
 def _size(path: Path) -> int:

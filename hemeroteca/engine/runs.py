@@ -43,6 +43,12 @@ class Run:
             self.stopping = f"limit of {options.max_bytes} bytes reached"
         return bool(self.stopping)
 
+    def has_room_again(self, taken: int) -> bool:
+        """Whether its limit of pages stopped it, and some of those visits were not made after all: they wait for
+        another try."""
+        limit = self.options.limit
+        return limit is not None and taken < limit and self.stopping == f"limit of {limit} pages reached"
+
     def count_ending(self, state: State, reason: str) -> None:
         """A visit has ended without its page."""
         self.touched = True

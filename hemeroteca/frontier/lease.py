@@ -173,7 +173,9 @@ class Books:
         host = self._leave(lease, visit)
         if not visit.page:
             return True
-        if state is State.QUEUED or not visit.asked:
+        if state is State.QUEUED or not (
+            visit.asked or how is How.DONE
+        ):  # done unasked: another crawl's capture serves
             self.taken[visit.crawl] -= 1
         self.unwritten.append(Written(host, visit, state, int(due * 1000), attempts, reason, outcome))
         self._tell(visit, how, reason)

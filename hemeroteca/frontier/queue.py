@@ -84,7 +84,8 @@ class Frontier:
         self._books.close_crawl(crawl)
 
     def reload_crawl(self, crawl: int) -> None:
-        """Its queue was changed on disk, by a person. Right after `write`."""
+        """Its queue was changed on disk, by a person, or it goes on after `hold_crawl`. Right after `write`."""
+        self._books.held.discard(crawl)
         self._let_go(crawl)
         self.queued[crawl] = statements.count_queued(crawl)
         self._cursor[crawl] = 0

@@ -51,8 +51,13 @@ class Kind:
 
     def convert(self, arguments: Any) -> Any:
         """Arguments as the function takes them. Raises Invalid."""
+        given = msgspec.to_builtins(arguments)
+        known = [field.encode_name for field in msgspec.structs.fields(self.arguments)]
+        if unknown := sorted(set(given) - set(known)) if isinstance(given, dict) else ():
+            there = f"there are {', '.join(known)}" if known else "there are none"
+            raise Invalid(f"{self.name} has no argument {unknown[0][:40]!r}; {there}")
         try:
-            return msgspec.convert(msgspec.to_builtins(arguments), self.arguments)
+            return msgspec.convert(given, self.arguments)
         except msgspec.ValidationError as error:
             raise Invalid(f"these are not the arguments of {self.name}: {error}")
 

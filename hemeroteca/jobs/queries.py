@@ -47,8 +47,14 @@ def counted(actor: Actor) -> dict[str, int]:
 
 
 def log(actor: Actor, number: int, after: int = 0) -> list[JobLine]:
-    """Lines of a job's log, beginning after one of them."""
-    return list(JobLine.objects.filter(job=find(actor, number), pk__gt=after).order_by("pk"))
+    """Lines of a job's log, beginning after one of them; of a trace others than operators see the last line."""
+    job = find(actor, number)
+    lines = list(JobLine.objects.filter(job=job, pk__gt=after).order_by("pk"))
+    if not can(actor, "instance.operate"):
+        for line in lines:
+            trace = line.text.startswith("Traceback")
+            line.text = _without_folders(line.text.strip().splitlines()[-1] if trace else line.text, _folders(job))
+    return lines
 
 
 def waiting(exclusive: bool | None = None) -> list[Job]:
@@ -101,9 +107,38 @@ class JobFacts(msgspec.Struct):
     ended_ms: int
 
 
-def facts(job: Job) -> JobFacts:
-    """A job whose process is gone shows as queued: that is what it is."""
+def facts(actor: Actor, job: Job) -> JobFacts:
+    """A job whose process is gone shows as queued: that is what it is. Where its files lie on the server is for those
+    who operate it."""
     values = {name: getattr(job, name) for name in JobFacts.__struct_fields__ if name != "id"}
     if is_forsaken(job):
         values["state"] = Job.State.QUEUED.value
+    if not can(actor, "instance.operate"):
+        folders = _folders(job)
+        values |= {name: _without_folders(values[name], folders) for name in ("arguments", "result", "message")}
     return JobFacts(id=job.pk, **values)
+
+
+def _folders(job: Job) -> list[str]:
+    """Of the server: its data folder, and those of the files that a job names; the longest first."""
+    found = {str(settings.INSTANCE.data)}
+    values = [job.arguments, job.result]
+    while values:
+        match values.pop():
+            case dict() as inner:
+                values += inner.values()
+            case list() as inner:
+                values += inner
+            case str() as text if text.startswith("/") and "\n" not in text:
+                found.add(text.rpartition("/")[0])
+    return sorted(found - {""}, key=len, reverse=True)
+
+
+def _without_folders(value: Any, folders: list[str]) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_folders(inner, folders) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_folders(inner, folders) for inner in value]
+    for folder in folders if isinstance(value, str) else ():
+        value = value.replace(f"{folder}/", "")
+    return value

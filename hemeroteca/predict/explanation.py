@@ -54,7 +54,6 @@ _UNITS = {
     "day": {"en": ("day", "days"), "es": ("día", "días")},
     "hour": {"en": ("hour", "hours"), "es": ("hora", "horas")},
     "visit": {"en": ("visit", "visits"), "es": ("visita", "visitas")},
-    "time": {"en": ("once", "times"), "es": ("una vez", "veces")},
 }
 
 
@@ -73,8 +72,6 @@ def _said(name: str, value: object, language: str) -> str:
         return _counted(value / 24, units["day"], language) if value >= 48 else _counted(value, units["hour"], language)
     if name == "failures":
         return _counted(value, units["visit"], language)
-    if name == "visits":
-        return units["time"][0] if value == 1 else f"{value} {units['time'][1]}"
     return f"{value:.0%}" if name == "precision" else _number(value, language)
 
 

@@ -95,6 +95,8 @@ def captures(
             asked = next((one for one in reversed(requests) if one.give(taken)), None)
             if asked is not None:
                 requests.remove(asked)
+            for request in requests:
+                request.repeated = request.repeated or request.url == taken.capture.url
             held.append(taken)
             if len(held) > _CLOSE:
                 yield _checked(held.pop(0))
@@ -180,6 +182,7 @@ class _Request(msgspec.Struct):
     offset: int
     whole: bytes  # head and what was sent, as far as that decides whether the answer is taken
     names: frozenset[str]
+    repeated: bool = False  # the same address was answered after it, to another request
 
     @classmethod
     def read(cls, record: Record, offset: int) -> "_Request":
@@ -198,6 +201,8 @@ class _Request(msgspec.Struct):
         return True
 
     def alone(self, name: str) -> Problem:
+        if self.repeated:  # a try that failed: wget keeps those too
+            return Problem(name, self.offset, f"the request for {self.url[:200]} was answered when made again", False)
         return Problem(name, self.offset, f"the request for {self.url[:200]} has no answer here", True)
 
 

@@ -14,6 +14,7 @@ MAX_INTERVAL_HOURS = 720.0  # between two visits when nobody set a maximum: the 
 REFUSED = frozenset({401, 403, 407, 408, 425, 429})
 MAX_CHECKED = 100  # pages visited when somebody asks for a visit at once, those that waited longest
 WORTH = 0.4  # chance of a change from which a visit pays when no budget decides
+LESSON_MS = 12 * HOUR_MS  # since the visit before, that one must come to say something about a page's habits
 YOUNG_HOURS = (24.0, 48.0, 96.0)  # until the first visits of a page nobody knows yet, where no budget decides
 
 # Planner time: hours since a Monday's midnight not long ago, for its times of a page have 24 bits.

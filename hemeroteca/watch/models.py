@@ -188,6 +188,7 @@ class Observation(models.Model):
         db_table_comment = "did a page change between two visits"
         indexes = [
             models.Index(fields=["key", "seen_ms"], name="observation_page"),
+            models.Index(fields=["subscription", "seen_ms"], name="observation_subscription"),
             models.Index(fields=["seen_ms"], name="observation_time"),
         ]
 

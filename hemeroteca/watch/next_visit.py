@@ -21,7 +21,7 @@ WAIT_TOLD = 600.0  # s from which on a budget that is used up or a window that i
 ENGLISH: dict[str, str] = {
     **SENTENCES,
     "first": "visited for the first time when it was found",
-    "young": "visited to learn its habits, for it has been seen only {visits}",
+    "young": "visited to learn its habits, for it has not been watched for long",
     "interval": "visited because the policy {policy} asked for a visit after {hours}",
     "share": "visited because the policy {policy} gave it a visit of the budget",
     "listing": "visited because it lists pages of its site and is read every {hours}",
@@ -58,7 +58,7 @@ SPANISH: dict[str, str] = {
     "sensor": "se visita porque ninguna página de {section} se ha visto en {ago}",
     "waiting": "se visita porque no se ha visto en {ago}",
     "first": "se visitó por primera vez al encontrarla",
-    "young": "se visita para conocer sus hábitos, pues solo se ha visto {visits}",
+    "young": "se visita para conocer sus hábitos, pues se vigila desde hace poco",
     "interval": "se visita porque la política {policy} pidió visitarla al cabo de {hours}",
     "share": "se visita porque la política {policy} le dio una visita del presupuesto",
     "listing": "se visita porque enumera páginas de su sitio y se lee cada {hours}",
@@ -172,7 +172,7 @@ class NextVisit:
         code, wait = "then-chance", page.wait or sub.max_ms
         if wait >= sub.max_ms:
             code, wait = "then-latest", sub.max_ms
-        if page.visits <= len(YOUNG_HOURS) and (young := YOUNG_HOURS[page.visits - 1] * HOUR_MS) < wait:
+        if page.lessons <= len(YOUNG_HOURS) and (young := YOUNG_HOURS[page.lessons - 1] * HOUR_MS) < wait:
             code, wait = "then-young", max(young, sub.min_ms)
         return visit.at_ms + int(wait), {"code": code, "hours": round(wait / HOUR_MS, 2)}
 

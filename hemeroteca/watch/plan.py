@@ -19,7 +19,7 @@ from hemeroteca.frontier.visit import State
 from hemeroteca.predict import Planner
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch import observations
-from hemeroteca.watch.answered_visit import HOUR_MS, WORTH, YOUNG_HOURS, planner_hour
+from hemeroteca.watch.answered_visit import HOUR_MS, LESSON_MS, WORTH, YOUNG_HOURS, planner_hour
 from hemeroteca.watch.budgets import Bucket
 from hemeroteca.watch.models import Observation, WatchedPage
 from hemeroteca.watch.policy_pages import calendar_of
@@ -194,21 +194,21 @@ class Plan:
 
         `at`: a first visit that brought no answer is made again then.
         """
-        if page.visits <= len(YOUNG_HOURS) and not self._state.subs[page.sub].budget.visits.per_day:
-            usual = page.last_ms / 1000 + YOUNG_HOURS[page.visits - 1] * 3600
+        if page.lessons <= len(YOUNG_HOURS) and not self._state.subs[page.sub].budget.visits.per_day:
+            usual = page.last_ms / 1000 + YOUNG_HOURS[page.lessons - 1] * 3600
             heapq.heappush(self._young, (usual if at is None else at, key))
 
-    def young_due(self, now: float) -> Iterator[tuple[int, ActivePage]]:
+    def young_due(self, now: float) -> Iterator[int]:
         """Pages whose early visit is due; those the caller sends back by `postpone` come later."""
         for _ in range(len(self._young)):
             if not self._young or self._young[0][0] > now:
                 return
             _, key = heapq.heappop(self._young)
             page = self._state.pages.get(key)
-            if page is None or page.visits > len(YOUNG_HOURS):
+            if page is None or page.lessons > len(YOUNG_HOURS):
                 continue  # gone, or known by now
-            if now * 1000 - page.last_ms >= YOUNG_HOURS[0] * HOUR_MS / 2:  # else just visited for another reason
-                yield key, page
+            if now * 1000 - page.last_ms >= LESSON_MS:  # else just visited for another reason
+                yield key
 
     def postpone(self, keys: list[int], until: float) -> None:
         for key in keys:
@@ -325,9 +325,9 @@ class PageChoice:
         """Pages nobody knows yet."""
         postponed: list[int] = []
         try:
-            for key, page in self._state.plan.young_due(now):
+            for key in self._state.plan.young_due(now):
                 if self._allowed(key, now):
-                    self._state.writes.page_chosen(key, int(now * 1000), {"code": "young", "visits": page.visits})
+                    self._state.writes.page_chosen(key, int(now * 1000), {"code": "young"})
                     yield key
                 else:
                     postponed.append(key)

@@ -34,6 +34,7 @@ from hemeroteca.urls.candidate import Candidate, UrlRole
 from hemeroteca.watch import observations, queries
 from hemeroteca.watch.announcements import GONE, POLL_HOURS, Announcements
 from hemeroteca.watch.answered_visit import (
+    DAY_MS,
     HOUR_MS,
     MAX_CHECKED,
     MAX_INTERVAL_HOURS,
@@ -240,6 +241,7 @@ class Scheduler:
         for place, (number, difference) in enumerate(judged.items()):
             self.state.writes.change(visit, number, difference, site, page.last_ms, first=not place)
         page.last_ms, page.retry_at, page.failures, page.visits = visit.at_ms, 0.0, 0, page.visits + 1
+        page.watched_ms += interval
         owner = self.state.subs.get(page.sub, sub)
         if owner.policy is not None:
             owner.policy.observe(visit.key, hour, important)
@@ -451,7 +453,7 @@ class ActiveSubscriptions:
 
     def _load_pages(self, sub: ActiveSubscription) -> None:
         now_ms = int(self._state.now * 1000)
-        columns = ("key", "site", "url", "last_ms", "listing", "failures", "visits")
+        columns = ("key", "site", "url", "last_ms", "listing", "failures", "visits", "observed_days")
         known = WatchedPage.objects.filter(subscription=sub.id).only(*columns)
         rows = [row for row in known if row.key not in self._state.pages]
         if any(row.last_ms > now_ms for row in rows):  # a wrong clock was ahead when they were visited
@@ -460,7 +462,13 @@ class ActiveSubscriptions:
             row.last_ms = min(row.last_ms, now_ms)
             poll = POLL_HOURS[row.listing][1] if row.listing else 0.0
             page = self._state.pages[row.key] = ActivePage(
-                sub.id, row.site, row.last_ms, poll, failures=row.failures, visits=row.visits
+                sub.id,
+                row.site,
+                row.last_ms,
+                poll,
+                failures=row.failures,
+                visits=row.visits,
+                watched_ms=row.observed_days * DAY_MS,
             )
             if poll:
                 self._state.polled.add(row.key)

@@ -19,7 +19,7 @@ from hemeroteca.archive.services import db_uuid
 from hemeroteca.config import Config
 from hemeroteca.ingest.difference import Difference
 from hemeroteca.ingest.rules import Comparison
-from hemeroteca.watch.answered_visit import DAY_MS, AnsweredVisit
+from hemeroteca.watch.answered_visit import DAY_MS, LESSON_MS, AnsweredVisit
 from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Signal, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.policy_pages import PolicyPages
@@ -81,7 +81,14 @@ class ActivePage(msgspec.Struct, gc=False):
     retry_at: float = 0.0  # not before, after visits without an answer
     failures: int = 0
     visits: int = 1
+    watched_ms: float = 0.0  # from the first visit to the last
     wait: float = 0.0  # ms until a visit was last thought to be worth it; 0: not known yet
+
+    @property
+    def lessons(self) -> int:
+        """Visits that say something about its habits: of many within a day, as of somebody who tries things out, few
+        do."""
+        return min(self.visits, 1 + int(self.watched_ms // LESSON_MS))
 
 
 class VisitUnderWay(msgspec.Struct, gc=False):

@@ -444,7 +444,7 @@ def _bots(found: Filters) -> list[str]:
 def status(actor: Actor, number: int) -> dict[str, Any]:
     """A job of this room as the founding work told it: `state` and `status`."""
     job = jobs.find(actor, number)
-    facts = jobs.facts(job)
+    facts = jobs.facts(actor, job)
     text = facts.message or {"done": "all revisions were extracted", "queued": "waiting"}.get(facts.state, facts.state)
     if isinstance(facts.result, dict) and (cut := facts.result.get("limited")) and not facts.message:
         text = f"the first {facts.result['max_revisions']} revisions were extracted of {', '.join(cut[:20])}"

@@ -146,6 +146,14 @@ class TestInvitations:
         assert is_in(client), "without mail nothing is to be confirmed"
         assert register(browser(), "tom", "", invitation=secret).status_code == 403
 
+    def test_without_mail_nobody_learns_by_one_which_addresses_have_accounts(self, ana):
+        made = services.invite(SYSTEM, Role.READER)
+        client = browser()
+        assert 'type="email"' not in client.get(made.path).content.decode()
+        answer = register(client, "sol", "ana@example.org", invitation=made.path.partition("=")[2])
+        assert answer.status_code == 302
+        assert services.find_user("sol").email == ""
+
     def test_two_who_use_it_at_once_are_not_both_let_in(self, ana):
         made = services.invite(SYSTEM, Role.READER).invitation
         services.use_invitation(made, ana)
@@ -388,6 +396,8 @@ def test_favourites_are_of_one_person_and_erasable(ana):
     client.post("/favourites", {"do": "keep", "url": "https://b.test/"})
     assert "Again" in client.get("/favourites").content.decode()
     assert "Again" not in other.get("/favourites").content.decode()
+    with pytest.raises(Invalid, match="'no page' is not a web address"):
+        services.keep_favourite(Actor.of(ana), "no page")
     other.post("/favourites", {"do": "forget all"})
     client.post("/favourites", {"do": "forget", "url": "https://b.test/"})
     assert [one.title for one in services.favourites(Actor.of(ana))] == ["Again"]

@@ -22,6 +22,7 @@ from tests.archive.making import Archive
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
+_ID = "<urn:uuid:00000000-0000-4000-8000-{:012}>"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 
 
@@ -40,7 +41,7 @@ def records(*several: tuple[dict[str, str], bytes], version: str = "WARC/1.0") -
     for number, (fields, block) in enumerate(several):
         usual = {
             "WARC-Type": "response",
-            "WARC-Record-ID": f"<urn:uuid:00000000-0000-4000-8000-{number:012}>",
+            "WARC-Record-ID": _ID.format(number),
             "WARC-Date": "2024-01-01T00:00:00Z",
             "WARC-Target-URI": "http://a.example/",
             "Content-Type": "application/http; msgtype=response",
@@ -48,6 +49,23 @@ def records(*several: tuple[dict[str, str], bytes], version: str = "WARC/1.0") -
         lines = "".join(f"{name}: {value}\r\n" for name, value in {**usual, **fields}.items() if value)
         data += f"{version}\r\n{lines}Content-Length: {len(block)}\r\n\r\n".encode() + block + b"\r\n\r\n"
     return data
+
+
+def test_a_request_without_an_answer_is_lost_unless_it_was_made_again(take, tmp_path):
+    """wget asks again over a new connection when the one it kept was closed, and writes both requests."""
+    asked = {"WARC-Type": "request", "Content-Type": "application/http; msgtype=request"}
+    again = {**asked, "WARC-Date": "2024-01-01T00:00:01Z", "WARC-Concurrent-To": _ID.format(2)}
+    other = {**asked, "WARC-Target-URI": "http://a.example/never"}
+    get = b"GET / HTTP/1.1\r\nHost: a.example\r\n\r\n"
+    (tmp_path / "wget.warc").write_bytes(
+        records((asked, get), (again, get), ({"WARC-Date": "2024-01-01T00:00:01Z"}, HEAD + b"<p>x"), (other, get))
+    )
+    done = take(tmp_path / "wget.warc")
+    assert (done.taken, done.lost) == (1, 1)
+    assert [(problem.reason, problem.lost) for problem in done.problems] == [
+        ("the request for http://a.example/ was answered when made again", False),
+        ("the request for http://a.example/never has no answer here", True),
+    ]
 
 
 def test_a_body_above_256_mib_is_read_and_checked(tmp_path):

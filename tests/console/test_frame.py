@@ -120,6 +120,17 @@ class TestInABrowser:
         page.locator("#vg-tooltip-element.visible").wait_for()
         assert page.complaints == []
 
+    def test_a_chart_of_a_dark_page_is_printed_dark_on_light(self, visit, settings):
+        settings.ROOT_URLCONF = ModuleType("urls_with_a_chart")
+        settings.ROOT_URLCONF.urlpatterns = [path("chart", shows_a_chart), *django_urls.urlpatterns]
+        page = visit("/chart", color_scheme="dark")
+        text = page.locator("figure.chart[data-drawn] svg .role-axis-label text").first
+        text.wait_for()
+        on_screen = text.evaluate("text => getComputedStyle(text).fill")
+        page.emulate_media(media="print", color_scheme="light")
+        on_paper = text.evaluate("text => getComputedStyle(text).fill")
+        assert (on_screen, on_paper) == ("rgb(167, 159, 146)", "rgb(106, 100, 89)")
+
 
 def shows_a_chart(request):
     source = """{% extends "console/base.html" %}{% load console %}{% block scripts %}{% chart_scripts %}{% endblock %}

@@ -8,6 +8,7 @@ from lxml import html
 
 from hemeroteca.console.reasons import said
 from hemeroteca.fetch import failures
+from hemeroteca.jobs.models import Job, JobLine
 
 
 @pytest.mark.parametrize(
@@ -86,6 +87,15 @@ def test_what_a_form_refuses_is_told_in_spanish(client, instance, administrator)
         answer = client.post(path, sent, headers={"accept-language": "es"})
         (told,) = html.document_fromstring(answer.content).find_class("message error")
         assert not ENGLISH.search(told.text_content().partition("DuckDB")[0]), (path, sent)
+    for message in (
+        "/srv/copy is not empty; name a new folder",
+        "a.tsv is cut or damaged (x); what was read until there is kept",
+    ):
+        job = Job.objects.create(kind="test.count", state="failed", message=message, exclusive=False, created_ms=1)
+        JobLine.objects.create(job=job, at_ms=1, text="the export a.wacz held some of it and is removed")
+        for path in ("/jobs", f"/jobs/{job.pk}"):
+            shown = html.document_fromstring(client.get(path, headers={"accept-language": "es"}).content)
+            assert not ENGLISH.search(shown.find(".//main").text_content()), path
     missing = client.get("/jobs/12345", headers={"accept-language": "es"})
     assert "no hay ninguna tarea 12345" in missing.content.decode()
 

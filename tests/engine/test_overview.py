@@ -25,3 +25,13 @@ def test_a_stopped_crawl_tells_what_still_waits_and_what_failed(settings):
     waiting = Visit.objects.filter(crawl=crawl, state=State.QUEUED).count()
     assert (told.counts["queued"], told.counts["failed"]) == (waiting, 3)
     assert waiting >= 7
+
+
+def test_a_crawl_whose_visits_another_run_of_the_order_took_over_keeps_what_it_counted(settings):
+    settings.INSTANCE.create()
+    crawl, _ = services.submit_crawl(SYSTEM, ["https://example.org/"], CrawlOptions(scope=urls.Scope()))
+    Visit.objects.filter(crawl=crawl).delete()
+    counts = {"pages": 12, "queued": 0, "failed": 3}
+    Crawl.objects.filter(pk=crawl.pk).update(state=Crawl.State.FINISHED, counts=counts)
+    told = next(found for found in status().crawls if found.id == crawl.pk)
+    assert told.counts == counts

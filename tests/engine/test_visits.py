@@ -96,6 +96,7 @@ def test_a_limit_that_is_reached_while_a_site_is_asked_again_for_its_rules_ends_
     server.says["slow.site.test/robots.txt"] = (503, "", "Retry-After: 20\r\n")
     summary = crawl(system, "--scope", "domain", "--limit", "5")
     assert "limit" in summary["stop_reason"]
+    assert summary["pages"] == 5  # what waits for the rules has left its place to another
     assert summary["seconds"] < 20  # nobody waited for the next try
     assert server.asked["slow.site.test/robots.txt"] == 1
     assert server.asked["slow.site.test/"] == 0

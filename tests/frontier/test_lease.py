@@ -161,6 +161,8 @@ def test_a_visit_that_needs_no_request_frees_its_host_at_once():
     other = leased(frontier, 1.0)
     assert other.url != visit.url
     assert frontier.under_way(crawl) == 2
+    visit.lease.done(visit)
+    assert (frontier.under_way(crawl), frontier.taken(crawl)) == (1, 2), "its page counts for a limit like any other"
 
 
 def test_a_page_asked_for_again_is_its_hosts_next_and_stays_leased_meanwhile():

@@ -8,7 +8,7 @@ from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.watch import services
 from hemeroteca.watch.answered_visit import planner_hour
-from hemeroteca.watch.models import Change, Observation, WatchedPage
+from hemeroteca.watch.models import Change, Observation, Subscription, WatchedPage
 from hemeroteca.watch.next_visit import ENGLISH, SPANISH, sentence
 from tests.watch.driving import HOUR, START, World, poisson, restarted, subscribe
 
@@ -316,6 +316,27 @@ def test_the_sentences_about_the_next_visit_are_true(tmp_path):
     world.run(40 * 24, step=2.0)
     silent.refresh_from_db()
     assert silent.next_reason["code"] == "then-retry"
+
+
+def test_a_page_that_somebody_tries_out_is_not_left_alone_for_a_month(tmp_path):
+    """Ten visits in a few minutes, each of which finds a change, say nothing about days: it stays a page to learn."""
+    sub = subscribe()
+    world = World(tmp_path)
+    address = "https://news.test/a"
+    world.add(sub, address, [hour / 20 + 0.01 for hour in range(100)] + [24.0 * day + 7 for day in range(1, 9)])
+    for _ in range(10):
+        world.now += 0.05 * HOUR
+        services.check_now(SYSTEM, sub.pk)
+        Subscription.objects.update(check_ms=int(world.now * 1000))
+        world.scheduler.refresh()
+        world.look()
+    assert (world.visits[address], world.found[address]) == (11, 10)
+    page = WatchedPage.objects.get()
+    assert sentence(page.next_reason) == "next 24 hours later, to learn its habits"
+    world = restarted(world, tmp_path)
+    world.run(8 * 24)
+    assert world.visits[address] >= 14
+    assert page.next_reason["code"] != "then-latest"
 
 
 @pytest.mark.parametrize("mode", ["auto", "simple", "fixed 24"])

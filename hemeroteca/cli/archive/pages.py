@@ -24,10 +24,11 @@ def versions(
     setup(data, must_exist=True)
     from hemeroteca.archive import queries
     from hemeroteca.archive.export import facts
+    from hemeroteca.archive.lookup import no_capture
 
     rows = queries.captures_of(url, limit=100_000) if all_captures else queries.versions_of(url, limit=100_000)
     if not rows:
-        give_up(_no_capture(url))
+        raise no_capture(url)
     if as_json:
         for row in rows:
             tell(facts(row))
@@ -62,11 +63,12 @@ def get(
 
     from hemeroteca.archive import queries, rendered
     from hemeroteca.archive.export import facts
+    from hemeroteca.archive.lookup import no_capture
     from hemeroteca.warc import reader
 
     row = queries.closest(url, moment(at)) if at else queries.latest(url)
     if row is None:
-        give_up(_no_capture(url))
+        raise no_capture(url)
     if as_json:
         tell(facts(row))
         return
@@ -158,7 +160,3 @@ def noted(
             tell({"url": one.url, "tags": list(one.tags), "notes": one.notes})
         else:
             typer.echo(printable(f"{one.url}  [{', '.join(one.tags)}]  {one.notes} notes"))
-
-
-def _no_capture(url: str) -> str:
-    return f"there is no capture of {url}; `hemeroteca crawl {url} --scope page` makes one"

@@ -10,8 +10,9 @@
     months: ["enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre"],
     shortMonths: ["ene", "feb", "mar", "abr", "may", "jun", "jul", "ago", "sep", "oct", "nov", "dic"]
   };
+  // a name, not its value: paper is light, and whoever changes the look of the page need not have it drawn again
   function colour(name) {
-    return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+    return "var(--" + name + ")";
   }
   function look() {
     var ink = colour("ink"), dim = colour("dim"), line = colour("line"), accent = colour("accent");
@@ -68,5 +69,4 @@
   }
   each(document);
   document.addEventListener("htmx:afterSwap", function (event) { each(event.target); });
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", function () { each(document); });
 })();

@@ -5,7 +5,7 @@
   var L = window.L;  // ours from here on: the library of the charts has a name like it
   var CELL = 72, SMALL = 14;  // px: side of a cell of clusters; boxes below that are shown as points
   function colour(name) {
-    return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+    return "var(--" + name + ")";  // paper is light
   }
   function ground(map, address) {
     var grid = [], step;
