@@ -42,17 +42,21 @@ class TextWriter:
 
     def add(self, text: Text) -> int:
         """Take a text; its bytes."""
-        data = text.text.encode("utf-8", "replace")
-        if self._filled + len(data) > TEXT_PAGE_BYTES or len(self._keys) >= TEXT_ROWS_IN_GROUP:
+        data = text.text.encode("utf-8", "replace") if isinstance(text.text, str) else text.text
+        size = len(data)
+        if self._filled + size > TEXT_PAGE_BYTES or len(self._keys) >= TEXT_ROWS_IN_GROUP:
             self._write()
-        if len(data) > len(self._page):
-            self._page = np.empty(len(data), np.uint8).data
-        self._page[self._filled : self._filled + len(data)] = data
-        self._filled += len(data)
+        if size > len(self._page):
+            self._page = np.empty(size, np.uint8).data
+        if isinstance(data, bytes):
+            self._page[self._filled : self._filled + size] = data
+        else:
+            data.write(self._page, self._filled)
+        self._filled += size
         self._keys.append((text.wiki, text.pageid, text.sha1))
-        self._sizes.append(len(data))
+        self._sizes.append(size)
         self.rows += 1
-        return len(data)
+        return size
 
     def close(self) -> int:
         """The bytes of the file, which is then whole."""

@@ -12,7 +12,7 @@ import dataclasses
 import selectors
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -35,6 +35,8 @@ MAX_TRIES = 6
 MAXLAG = 5
 SECONDS = 120.0
 ROBOT = "hemeroteca"
+
+Decode = Callable[[bytes], Any]  # raises msgspec.DecodeError
 
 
 class ApiError(Refused):
@@ -90,7 +92,7 @@ class WikiClient:
         self._spool.cleanup()
         self._budget.release()
 
-    def ask(self, api_url: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def ask(self, api_url: str, parameters: Mapping[str, Any], decode: Decode = msgspec.json.decode) -> dict[str, Any]:
         """One answer of the API. Raises ApiError, ApiClosed or Unavailable."""
         if self._config.wiki_user and not self._config.wiki_token and api_url not in self._signed_in:
             self._sign_in(api_url)
@@ -102,9 +104,9 @@ class WikiClient:
             if reply.status in (403, 404, 405, 410) or not reply.body.lstrip()[:1] == b"{":
                 raise ApiClosed(f"{api_url} is no API that is open to us (HTTP {reply.status})")
             try:
-                answer = msgspec.json.decode(reply.body)
+                answer = decode(reply.body)
             except msgspec.DecodeError as error:
-                raise Unavailable(f"{api_url} answered what is no JSON ({error}); try again later")
+                raise Unavailable(f"{api_url} answered what is no JSON of MediaWiki's ({error}); try again later")
             problem = answer.get("error")
             if problem is None:
                 return answer
@@ -117,12 +119,16 @@ class WikiClient:
         raise Unavailable(f"{api_url} asked for patience {MAX_TRIES} times in a row; the same order goes on later")
 
     def walk(
-        self, api_url: str, parameters: Mapping[str, Any], start: Mapping[str, Any] | None = None
+        self,
+        api_url: str,
+        parameters: Mapping[str, Any],
+        start: Mapping[str, Any] | None = None,
+        decode: Decode = msgspec.json.decode,
     ) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
         """Answers until there are no more, each with what continues after it."""
         further: dict[str, Any] | None = dict(start or {})
         while further is not None:
-            answer = self.ask(api_url, {**parameters, **further})
+            answer = self.ask(api_url, {**parameters, **further}, decode)
             further = continuation(answer)
             yield answer, further
 
