@@ -13,8 +13,7 @@ pub struct Passage {
 /// The JSON of an answer with a number in place of each text of its revisions, and the texts in this order.
 ///
 /// None: something is not as MediaWiki writes it. What is left is not checked: whoever reads it finds out.
-pub fn cut(answer: &str) -> Option<(Vec<u8>, Vec<Passage>)> {
-    let bytes = answer.as_bytes();
+pub fn cut(bytes: &[u8]) -> Option<(Vec<u8>, Vec<Passage>)> {
     let mut rest = Vec::new();
     let mut passages = Vec::new();
     let (mut at, mut kept, mut depth) = (0, 0, 0_usize);
@@ -41,6 +40,7 @@ pub fn cut(answer: &str) -> Option<(Vec<u8>, Vec<Passage>)> {
                                 return None;
                             }
                             let text = passage(bytes, value + 1)?;
+                            std::str::from_utf8(&bytes[text.start..text.end]).ok()?;
                             rest.extend_from_slice(&bytes[kept..value]);
                             rest.extend_from_slice(passages.len().to_string().as_bytes());
                             kept = text.end + 1;

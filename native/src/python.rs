@@ -227,18 +227,18 @@ impl Passage {
         Ok(())
     }
 
-    fn __bytes__(&self, py: Python<'_>) -> Vec<u8> {
+    fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let mut text = Vec::with_capacity(self.place.size);
         let written = &self.answer.as_bytes(py)[self.place.start..self.place.end];
         passages::unescape(written, |piece| text.extend_from_slice(piece));
-        text
+        PyBytes::new(py, &text)
     }
 }
 
 /// See `wiki.answers.decode`; None: the answer is not plain.
 #[pyfunction]
 fn cut<'py>(py: Python<'py>, answer: &Bound<'py, PyBytes>) -> Option<(Bound<'py, PyBytes>, Vec<Passage>)> {
-    let (rest, places) = passages::cut(std::str::from_utf8(answer.as_bytes()).ok()?)?;
+    let (rest, places) = passages::cut(answer.as_bytes())?;
     let texts = places.into_iter().map(|place| Passage { answer: answer.clone().unbind(), place }).collect();
     Some((PyBytes::new(py, &rest), texts))
 }
