@@ -107,7 +107,7 @@ class WikiClient:
                 raise ApiClosed(f"{api_url} is no API that is open to us (HTTP {reply.status})")
             try:
                 answer = decode(reply.body)
-            except msgspec.DecodeError as error:
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise Unavailable(f"{api_url} answered what is no JSON of MediaWiki's ({error}); try again later")
             problem = answer.get("error")
             if problem is None:

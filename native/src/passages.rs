@@ -40,7 +40,11 @@ pub fn cut(bytes: &[u8]) -> Option<(Vec<u8>, Vec<Passage>)> {
                                 return None;
                             }
                             let text = passage(bytes, value + 1)?;
-                            std::str::from_utf8(&bytes[text.start..text.end]).ok()?;
+                            let written = &bytes[text.start..text.end];
+                            std::str::from_utf8(written).ok()?;
+                            if written.iter().fold(b' ', |least, &byte| least.min(byte)) < b' ' {
+                                return None; // control characters must be escaped
+                            }
                             rest.extend_from_slice(&bytes[kept..value]);
                             rest.extend_from_slice(passages.len().to_string().as_bytes());
                             kept = text.end + 1;
