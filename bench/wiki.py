@@ -252,7 +252,7 @@ def _storage(folder: Path) -> Row:
         )  # fmt: skip
         rows.append(row)
         texts.setdefault(sha1, Text(wiki="es.wikipedia.org", pageid=7, sha1=sha1, text=text))
-        facts = {name: getattr(row, name) for name in row.__struct_fields__} | {"text": text}
+        facts = {name: getattr(row, name) for name in row.__struct_fields__ if name != "fingerprint"} | {"text": text}
         documents += len(json.dumps(facts).encode())
     size = parquet.write("revisions", rows, folder / "r") + parquet.write("texts", list(texts.values()), folder / "t")
     share = size / documents

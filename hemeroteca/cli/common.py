@@ -237,6 +237,11 @@ def rfc3339(ms: int | None) -> str | None:
     return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 article`, `2,000 articles`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def size(count: float) -> str:
     """Bytes for people: 1.5 MB."""
     for unit in ("bytes", "kB", "MB", "GB"):

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from hemeroteca.cli import common
+from hemeroteca.cli.common import counted
 from hemeroteca.cli.job import Background, run_job
 
 app = typer.Typer(no_args_is_help=True, help="Histories of MediaWiki articles: extracted, counted, measured.")
@@ -115,13 +116,14 @@ def extract(
         common.tell(done)
     else:
         typer.echo(
-            f"{done.articles} articles of {done.wiki}: {done.revisions:,} new revisions, {done.changed:,} changed, "
-            f"{done.texts:,} texts, {done.events:,} events; {done.requests:,} requests"
+            f"{counted(done.articles, 'article')} of {done.wiki}: {counted(done.revisions, 'new revision')}, "
+            f"{done.changed:,} changed, {counted(done.texts, 'text')}, {counted(done.events, 'event')}; "
+            f"{counted(done.requests, 'request')}"
         )
         for old, new in done.redirects:
             typer.echo(common.printable(f"{old} is a redirect to {new}"))
         for title in done.limited:
-            typer.echo(common.printable(f"{title}: only the oldest {max_revisions:,} revisions (--max-revisions)"))
+            typer.echo(common.printable(f"{title}: only the oldest {counted(max_revisions, 'revision')} (--max-revisions)"))
         for title in done.deleted:
             typer.echo(common.printable(f"{title} is no longer on the wiki; what was extracted stays"))
     for title in done.missing:
@@ -154,7 +156,7 @@ def articles(
         last = common.stamp(article.last_extraction_date)
         typer.echo(
             common.printable(
-                f"{article.wiki}  {article.title}  {article.revisions:,} revisions  {last}  {state}"
+                f"{article.wiki}  {article.title}  {counted(article.revisions, 'revision')}  {last}  {state}"
             ).rstrip()
         )
     if not json and total > len(found):
@@ -295,7 +297,8 @@ def compare(
     for row in found["articles"]:
         typer.echo(
             common.printable(
-                f"{row['title']}: {row['edits']:,} edits, {row['editors']:,} editors, {row['reverts']:,} reverts, "
+                f"{row['title']}: {counted(row['edits'], 'edit')}, {counted(row['editors'], 'editor')}, "
+                f"{counted(row['reverts'], 'revert')}, "
                 f"Gini {row['gini'] or 0:.2f}, {row['size'] or 0:,} bytes, {row['first']} to {row['last']}"
             )
         )
@@ -317,12 +320,12 @@ def trends(
         common.tell(found)
         return
     if not found["articles"]:
-        typer.echo(f"nothing was edited unusually often in the last {days} days")
+        typer.echo(f"nothing was edited unusually often in the last {counted(days, 'day')}")
     for row in found["articles"]:
-        typer.echo(common.printable(f"{row['title']}: {row['recent']} edits, {row['expected']:.1f} expected"))
+        typer.echo(common.printable(f"{row['title']}: {counted(row['recent'], 'edit')}, {row['expected']:.1f} expected"))
     for row in found["categories"]:
         typer.echo(
-            common.printable(f"category {row['category']}: {row['recent']} edits, {row['expected']:.1f} expected")
+            common.printable(f"category {row['category']}: {counted(row['recent'], 'edit')}, {row['expected']:.1f} expected")
         )
 
 
@@ -362,7 +365,7 @@ def query(
         else:
             typer.echo(common.printable("\t".join("" if value is None else str(value) for value in row)))
     if answer.truncated:
-        typer.echo(f"only the first {len(answer.rows):,} rows", err=True)
+        typer.echo(f"only the first {counted(len(answer.rows), 'row')}", err=True)
 
 
 @app.command()
@@ -403,8 +406,8 @@ def refresh(
         common.tell(done)
         return
     typer.echo(
-        f"{done.articles} articles read, {done.unchanged} unchanged: {done.revisions:,} new revisions, "
-        f"{done.changed:,} changed; {done.requests:,} requests"
+        f"{counted(done.articles, 'article')} read, {done.unchanged} unchanged: "
+        f"{counted(done.revisions, 'new revision')}, {done.changed:,} changed; {counted(done.requests, 'request')}"
     )
 
 
@@ -425,7 +428,8 @@ def verify(
     if json:
         common.tell(done)
     else:
-        typer.echo(f"{done.articles} articles: {done.revisions:,} new revisions, {done.changed:,} changed or gone")
+        found = f"{counted(done.articles, 'article')}: {counted(done.revisions, 'new revision')}"
+        typer.echo(f"{found}, {done.changed:,} changed or gone")
 
 
 @app.command("import")
@@ -451,7 +455,8 @@ def import_(
         common.tell(done)
     else:
         typer.echo(
-            f"{done.articles} articles: {done.revisions:,} new revisions, {done.known:,} known, {done.texts:,} texts"
+            f"{counted(done.articles, 'article')}: {counted(done.revisions, 'new revision')}, {done.known:,} known, "
+            f"{counted(done.texts, 'text')}"
         )
 
 
@@ -493,7 +498,8 @@ def export(
     if json:
         common.tell(done)
     else:
-        typer.echo(f"{done.file}: {done.revisions:,} revisions of {done.articles} articles, {common.size(done.bytes)}")
+        held = f"{counted(done.revisions, 'revision')} of {counted(done.articles, 'article')}"
+        typer.echo(f"{done.file}: {held}, {common.size(done.bytes)}")
 
 
 @app.command()

@@ -59,7 +59,9 @@ def load() -> Any:
     return module if built else None
 
 
-_NAMES = ("Reader", "Signs", "Terms", "WordWeights", "fingerprints", "is_stuffed", "link_features", "simhash")
+_NAMES = (
+    "Passage", "Reader", "Signs", "Terms", "WordWeights", "cut", "fingerprints", "is_stuffed", "link_features", "simhash",
+)  # fmt: skip
 _module = load()
 _decode = msgspec.msgpack.Decoder(Read).decode
 _NOWHERE = Place(b"", 0, 0)
@@ -89,6 +91,14 @@ def is_stuffed(text: str, share: float, distinct: float, most: int) -> bool | No
     """That of `search.index.document_fields`; None: there is no compiled reader. Half a character raises
     UnicodeEncodeError."""
     return None if _module is None else _module.is_stuffed(text, share, distinct, most)
+
+
+def cut(answer: bytes) -> tuple[bytes, list[Any]] | None:
+    """An answer of a wiki without its texts, and these (`lake.revisions.Passage`); see native/src/passages.rs.
+
+    None: it is not plain, or there is no compiled reader.
+    """
+    return None if _module is None else _module.cut(answer)
 
 
 # Of `focus`, which has them in Python too; None: there is no compiled reader.

@@ -4,6 +4,7 @@ import builtins
 import os
 import tempfile
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 
 import msgspec
@@ -65,11 +66,11 @@ class Spool:
 class BodyWriter:
     """Collects one body at a time, within the limits; reused from transfer to transfer."""
 
-    __slots__ = ("_chunks", "_fd", "_limit", "_path", "_room", "_spool", "full", "size")
+    __slots__ = ("_fd", "_limit", "_memory", "_path", "_room", "_spool", "full", "size")
 
     def __init__(self, spool: Spool) -> None:
         self._spool = spool
-        self._chunks: list[bytes] = []
+        self._memory = BytesIO()  # its value is handed over without a copy
         self._fd = -1
         self._path: str | None = None
         self.begin(0)
@@ -86,19 +87,16 @@ class BodyWriter:
         size = self.size + len(chunk)
         spool = self._spool
         if size <= self._room and spool.held < spool.memory_bytes:
-            self._chunks.append(chunk)
+            spool.held += self._memory.write(chunk)
             self.size = size
-            spool.held += len(chunk)
             return True
         return self._write_long(chunk)
 
     def end(self) -> Body:
         """The collected body; the writer is empty again."""
-        chunks, size = self._chunks, self.size
+        size = self.size
         if self._fd < 0:
-            data = b"".join(chunks)
-            self._release()
-            return Body(data, None, size)
+            return Body(self._release(), None, size)
         path = self._path
         os.close(self._fd)
         self._fd, self._path = -1, None
@@ -115,24 +113,23 @@ class BodyWriter:
             chunk = chunk[:left]
         if chunk and self._fd < 0:
             if self.size + len(chunk) <= self._spool.body_bytes and self._spool.held < self._spool.memory_bytes:
-                self._chunks.append(chunk)
-                self._spool.held += len(chunk)
+                self._spool.held += self._memory.write(chunk)
             else:
                 self._fd, self._path = self._spool.file()
                 self._room = -1  # from now on everything comes this way
-                for kept in self._chunks:
-                    _write_all(self._fd, kept)
-                self._release()
+                _write_all(self._fd, self._release())
         if self._fd >= 0:
             _write_all(self._fd, chunk)
         self.size += len(chunk)
         return not self.full
 
-    def _release(self) -> None:
-        chunks = self._chunks
-        if chunks:
-            self._spool.held -= sum(map(len, chunks))
-            self._chunks = []
+    def _release(self) -> bytes:
+        """What is in memory, which is then no longer counted."""
+        data = self._memory.getvalue()
+        if data:
+            self._spool.held -= len(data)
+            self._memory = BytesIO()
+        return data
 
 
 def _write_all(fd: int, data: bytes) -> None:

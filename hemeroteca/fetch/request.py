@@ -30,6 +30,7 @@ class FetchSettings:
     max_header_bytes: int = 64 << 10
     max_headers: int = 1000
     spool_bytes: int = 1 << 20
+    watch: bool = True  # note what was sent, as an archive must; libcurl then tells every byte that comes once more
     memory_bytes: int = 64 << 20  # of all bodies under way; beyond it every further body goes to disk at once
 
     per_address: int = 0  # most requests at once to one address; 0: no limit

@@ -293,9 +293,10 @@ class Transfer:
             curl.setopt(option, value)
         curl.setopt(pycurl.HEADERFUNCTION, self.lines.append)
         curl.setopt(pycurl.WRITEFUNCTION, self._write)
-        # The archive must say what was really sent, so libcurl is watched (docs/decisions/0012-libcurl.md).
-        curl.setopt(pycurl.VERBOSE, 1)
-        curl.setopt(pycurl.DEBUGFUNCTION, self._watch)
+        if settings.watch or kind.login or kind.proxy:  # the last two send several heads: `begin` is needed
+            # The archive must say what was really sent, so libcurl is watched (docs/decisions/0012-libcurl.md).
+            curl.setopt(pycurl.VERBOSE, 1)
+            curl.setopt(pycurl.DEBUGFUNCTION, self._watch)
         curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
         curl.setopt(pycurl.RESOLVER_START_FUNCTION, self._may_resolve)
         # An empty text, not nothing: otherwise libcurl takes proxies from the environment.

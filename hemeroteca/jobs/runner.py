@@ -76,8 +76,8 @@ class Runner:
             services.add_line(job, traceback.format_exc())
             services.end(job, Job.State.FAILED, f"{type(error).__name__}: {error}", code="internal")
         else:
-            active.write()
-            services.end(job, Job.State.DONE, result=result)
+            done, total, _ = active.state
+            services.end(job, Job.State.DONE, result=result, done=done, total=total)
         job.refresh_from_db()
         return job
 
@@ -126,7 +126,7 @@ class _Active:
         self._runner = runner
         self._job = job
         self._show = show
-        self._state: tuple[int, int | None, str] = (job.done, job.total, "")
+        self.state: tuple[int, int | None, str] = (job.done, job.total, "")
         self._due = 0.0
 
     @property
@@ -134,9 +134,9 @@ class _Active:
         return self._cancel_requested or self._runner.cancelled
 
     def progress(self, done: int, total: int | None = None, message: str = "") -> None:
-        self._state = (done, total, message)
+        self.state = (done, total, message)
         if self._show:
-            self._show(*self._state)
+            self._show(*self.state)
         if time.monotonic() >= self._due:
             self.write()
         if self._runner.stopped or self.cancelled or self.lost:
@@ -144,7 +144,7 @@ class _Active:
 
     def write(self) -> None:
         self._due = time.monotonic() + WRITE_SECONDS
-        answer = services.report(self._job, *self._state)
+        answer = services.report(self._job, *self.state)
         self._cancel_requested, self.lost = bool(answer), answer is None
 
     def log(self, text: str) -> None:

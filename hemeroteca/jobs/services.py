@@ -125,8 +125,8 @@ def give_back(job: Job) -> None:
     _mine(job).update(state=Job.State.QUEUED, worker="", attempts=F("attempts") - 1)
 
 
-def end(job: Job, state: Job.State, message: str = "", result: Any = None, code: str = "") -> None:
-    changes = {"state": state, "message": message, "result": result, "code": code, "ended_ms": now_ms()}
+def end(job: Job, state: Job.State, message: str = "", result: Any = None, code: str = "", **progress: Any) -> None:
+    changes = {"state": state, "message": message, "result": result, "code": code, "ended_ms": now_ms(), **progress}
     if state == Job.State.DONE:
         changes |= {"checkpoint": None, "cancel_requested": False}
     _mine(job).update(**changes)

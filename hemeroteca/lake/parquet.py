@@ -25,7 +25,7 @@ DICTIONARIES = {"wiki", "locale", "title", "user", "contentmodel", "contentforma
 
 def write(table: str, rows: Sequence[msgspec.Struct], target: Path) -> int:
     """Write rows, in the table's order, to a file; its bytes."""
-    return _store(table, arrow(table, rows), target, WRITE_LEVEL)
+    return _store(table, arrow(table, sorted(rows, key=attrgetter(*ORDER[table]))), target, WRITE_LEVEL)
 
 
 class TextWriter:
@@ -42,17 +42,21 @@ class TextWriter:
 
     def add(self, text: Text) -> int:
         """Take a text; its bytes."""
-        data = text.text.encode("utf-8", "replace")
-        if self._filled + len(data) > TEXT_PAGE_BYTES or len(self._keys) >= TEXT_ROWS_IN_GROUP:
+        data = text.text.encode("utf-8", "replace") if isinstance(text.text, str) else text.text
+        size = len(data)
+        if self._filled + size > TEXT_PAGE_BYTES or len(self._keys) >= TEXT_ROWS_IN_GROUP:
             self._write()
-        if len(data) > len(self._page):
-            self._page = np.empty(len(data), np.uint8).data
-        self._page[self._filled : self._filled + len(data)] = data
-        self._filled += len(data)
+        if size > len(self._page):
+            self._page = np.empty(size, np.uint8).data
+        if isinstance(data, bytes):
+            self._page[self._filled : self._filled + size] = data
+        else:
+            data.write(self._page, self._filled)
+        self._filled += size
         self._keys.append((text.wiki, text.pageid, text.sha1))
-        self._sizes.append(len(data))
+        self._sizes.append(size)
         self.rows += 1
-        return len(data)
+        return size
 
     def close(self) -> int:
         """The bytes of the file, which is then whole."""
@@ -128,6 +132,7 @@ def merge(table: str, bases: Sequence[Path], updates: Sequence[Path], target: Pa
     if everything.num_rows:
         kept = _last_of_each(table, everything)
         everything = everything.take(kept.take(pc.sort_indices(kept)))
+        everything = everything.take(_order(table, everything))
     return everything.num_rows, _store(table, everything, target, MERGE_LEVEL)
 
 
@@ -148,9 +153,6 @@ def _last_of_each(table: str, everything: pa.Table) -> pa.Array:
 
 
 def _store(table: str, rows: pa.Table, target: Path, level: int) -> int:
-    order = _order(table, rows)
-    if order is not None:
-        rows = rows.take(order)
     with pq.ParquetWriter(target, rows.schema, **_settings(table, level)) as writer:
         writer.write_table(rows, row_group_size=TEXT_ROWS_IN_GROUP if table == TEXTS else ROWS_IN_GROUP)
     return target.stat().st_size
@@ -168,13 +170,11 @@ def _settings(table: str, level: int) -> dict[str, Any]:
     }
 
 
-def _order(table: str, rows: pa.Table) -> pa.Array | None:
-    """Places of the rows in the table's order; None when they are in it, as those of one article mostly are."""
+def _order(table: str, rows: pa.Table) -> pa.Array:
+    """Places of the rows in the table's order."""
     if table != TEXTS:
         names = list(ORDER[table])
     else:  # by article, within it in the order in which the texts came
         names = ["pageid", "place"]
         rows = rows.select(["pageid"]).append_column("place", _column(list(range(rows.num_rows)), pa.int64()))
-    order = pc.sort_indices(rows, [(name, "ascending") for name in names])
-    places = np.frombuffer(order.buffers()[1], np.uint64, len(order)) if len(order) else np.zeros(0, np.uint64)
-    return None if np.array_equal(places, np.arange(len(order))) else order
+    return pc.sort_indices(rows, [(name, "ascending") for name in names])

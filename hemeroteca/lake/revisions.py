@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cached_property
+from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -17,7 +17,7 @@ TABLES = (REVISIONS, TEXTS, EARLIER, EVENTS)
 BUCKETS = 16  # of a wiki's articles, by page id
 
 
-class Revision(msgspec.Struct, kw_only=True, dict=True):
+class Revision(msgspec.Struct, kw_only=True, gc=False):
     """One revision as the wiki told it at `extraction_date`. What the wiki hides is None and has its flag."""
 
     wiki: str  # host and path of the wiki: es.wikipedia.org
@@ -50,26 +50,39 @@ class Revision(msgspec.Struct, kw_only=True, dict=True):
     gone: bool = False  # the wiki had it and has it no more: deleted, or moved to another article's history
     extraction_date: int = 0  # ms since 1970, UTC
     version: int = 0  # of the article's history; a later one replaces an earlier one
+    fingerprint: int = 0  # 64 bits over everything but when we looked, and but what only a request with text tells
 
-    @cached_property
-    def fingerprint(self) -> int:
-        """64 bits over everything but when we looked, and but what only a request with text tells."""
-        values = _compared(self)
-        return int.from_bytes(hashlib.blake2b(msgspec.msgpack.encode(values), digest_size=8).digest(), signed=True)
+    def __post_init__(self) -> None:
+        values = _encode(_compared(self))
+        self.fingerprint = int.from_bytes(hashlib.blake2b(values, digest_size=8).digest(), signed=True)
 
 
 # The title is the article's; the content format comes with the text only, and says nothing the model does not.
-_NOT_COMPARED = {"extraction_date", "version", "title", "ns", "locale", "contentformat", "text_sha1", "slots"}
+_NOT_COMPARED = {
+    "extraction_date", "version", "title", "ns", "locale", "contentformat", "text_sha1", "slots", "fingerprint",
+}  # fmt: skip
+_encode = msgspec.msgpack.Encoder().encode
 _compared = attrgetter(*(name for name in Revision.__struct_fields__ if name not in _NOT_COMPARED))
 
 
-class Text(msgspec.Struct, kw_only=True):
+class Passage(Protocol):
+    """A text that still lies in the answer it came with, escaped as it came. It is in UTF-8."""
+
+    def __len__(self) -> int:
+        """Its bytes, unescaped."""
+
+    def __bytes__(self) -> bytes: ...
+
+    def write(self, target: memoryview, start: int, /) -> None: ...
+
+
+class Text(msgspec.Struct, kw_only=True, gc=False):
     """The text of a slot; revisions with the same text share it."""
 
     wiki: str
     pageid: int  # of the article it was first met in
     sha1: str
-    text: str
+    text: str | Passage
 
 
 class Event(msgspec.Struct, kw_only=True):
@@ -99,6 +112,7 @@ def row_type(table: str) -> type[msgspec.Struct]:
     return types[table]
 
 
+@lru_cache
 def schema(table: str) -> pa.Schema:
     """The Arrow schema of a table; times are UTC without a zone, as every engine reads them alike."""
     import pyarrow as pa
@@ -108,17 +122,15 @@ def schema(table: str) -> pa.Schema:
         "int | None": pa.int64(),
         "str": pa.string(),
         "str | None": pa.string(),
+        "str | Passage": pa.string(),
         "bool": pa.bool_(),
         "list[str]": pa.list_(pa.string()),
     }
     row = row_type(table)
-    fields = [
+    return pa.schema(
         pa.field(name, pa.timestamp("ms") if name in TIMES else kinds[row.__annotations__[name]])
         for name in row.__struct_fields__
-    ]
-    if table in (REVISIONS, EARLIER):
-        fields.append(pa.field("fingerprint", pa.int64()))
-    return pa.schema(fields)
+    )
 
 
 TIMES = ("timestamp", "extraction_date")

@@ -2,8 +2,10 @@
 
 import re
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
-from publicsuffixlist import PublicSuffixList
+if TYPE_CHECKING:
+    from publicsuffixlist import PublicSuffixList
 
 
 @lru_cache(maxsize=16_384)
@@ -19,6 +21,8 @@ _ADDRESS = re.compile(r"\[.*|[0-9.]+").fullmatch
 
 
 @cache
-def _suffixes() -> PublicSuffixList:
+def _suffixes() -> "PublicSuffixList":
+    from publicsuffixlist import PublicSuffixList  # many names need no list
+
     # Private suffixes count: alice.github.io and bob.github.io are two people's sites.
     return PublicSuffixList()

@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypedDict
 
 import msgspec
 
-from hemeroteca.lake.revisions import Event, Revision, Text
+from hemeroteca.extract import native
+from hemeroteca.lake.revisions import Event, Passage, Revision, Text
 from hemeroteca.warc import timestamps
 
 Json = Mapping[str, Any]
@@ -33,11 +35,85 @@ class Page(msgspec.Struct, frozen=True):
     redirect: bool = False
 
 
-class Slots(msgspec.Struct):
-    """Texts of a revision by slot: (sha1, text)."""
+class _Written:
+    """A text as it came; None when it is none."""
 
-    main: str | None = None
-    others: dict[str, Any] = {}
+    __slots__ = ("text",)
+
+    def __init__(self, text: str | Passage | None) -> None:
+        self.text = text
+
+
+Flag = bool | str
+
+
+class Slot(msgspec.Struct, gc=False):
+    """One of the texts of a revision."""
+
+    sha1: str | None = None
+    size: int | None = None
+    contentmodel: str | None = None
+    contentformat: str | None = None
+    content: _Written | None = None
+    content_before: _Written | None = msgspec.field(default=None, name="*")
+    texthidden: Flag = False
+
+
+class Entry(Slot, gc=False):
+    """A revision as it is told. Before there were slots its text was its own."""
+
+    revid: int = 0
+    parentid: int | None = None
+    timestamp: str = ""
+    user: str | None = None
+    userid: int | None = None
+    anon: Flag = False
+    temp: Flag = False
+    minor: Flag = False
+    comment: str | None = None
+    parsedcomment: str | None = None
+    tags: list[str] | None = None
+    slots: dict[str, Slot] | list[Any] | None = None  # a list: PHP's empty object
+    userhidden: Flag = False
+    commenthidden: Flag = False
+    sha1hidden: Flag = False
+    suppressed: Flag = False
+
+
+class _Page(TypedDict, total=False):
+    pageid: int
+    ns: int
+    title: str
+    missing: Flag
+    revisions: list[Entry]
+
+
+class _Query(TypedDict, total=False):
+    pages: list[_Page] | dict[str, _Page]
+    allrevisions: list[_Page]
+    logevents: list[dict[str, Any]]
+
+
+_Histories = TypedDict(
+    "_Histories",
+    {
+        "query": _Query,
+        "continue": dict[str, Any],
+        "query-continue": dict[str, dict[str, Any]],
+        "error": dict[str, Any],
+    },
+    total=False,
+)
+
+
+def histories(body: bytes, apart: bool = False) -> Any:
+    """An answer with revisions. `apart`: texts may stay where they are, as a `Passage`."""
+    rest, texts = (native.cut(body) if apart else None) or (body, [])
+
+    def written(_: type, found: Any) -> _Written:
+        return _Written(texts[found] if texts else found if isinstance(found, str) else None)
+
+    return msgspec.json.decode(rest, type=_Histories, dec_hook=written)
 
 
 def flag(found: Json, name: str) -> bool:
@@ -63,59 +139,57 @@ def page(found: Json) -> Page:
 
 
 def revision(
-    found: Json, wiki: str, locale: str, of: Page, now_ms: int, temporary: list[str] | None = None
+    found: Entry, wiki: str, locale: str, of: Page, now_ms: int, temporary: tuple[str, ...] = ()
 ) -> tuple[Revision, list[Text]]:
     """A revision and the texts that came with it."""
-    slots = found.get("slots") or {}
-    main = slots.get("main") or {}
+    slots = found.slots if isinstance(found.slots, dict) else {}
+    main = slots.get("main") or found
     texts: list[Text] = []
-    content = _content(main) if main else _content(found)
-    sha1 = found.get("sha1") or None
-    main_sha1 = main.get("sha1") or (sha1 if len(slots) < 2 else None)
+    content = _content(main)
+    sha1 = found.sha1 or None
+    main_sha1 = main.sha1 or (sha1 if len(slots) < 2 else None)
     if content is not None:
-        main_sha1 = (
-            main_sha1 or hashlib.sha1(content.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
-        )
+        main_sha1 = main_sha1 or _sha1(content)
         texts.append(Text(wiki=wiki, pageid=of.pageid, sha1=main_sha1, text=content))
     others = {}
-    for role, slot in slots.items():
-        if role == "main":
-            continue
-        others[role] = {name: slot[name] for name in ("sha1", "size", "contentmodel") if name in slot}
-        extra = _content(slot)
-        if extra is not None and slot.get("sha1"):
-            texts.append(Text(wiki=wiki, pageid=of.pageid, sha1=slot["sha1"], text=extra))
-    user = found.get("user")
-    anon = flag(found, "anon") or (user is not None and not found.get("userid") and is_address(user))
-    size = found.get("size")
+    if len(slots) > 1:
+        for role, slot in slots.items():
+            if role == "main":
+                continue
+            told = {"sha1": slot.sha1, "size": slot.size, "contentmodel": slot.contentmodel}
+            others[role] = {name: value for name, value in told.items() if value is not None}
+            extra = _content(slot)
+            if extra is not None and slot.sha1:
+                texts.append(Text(wiki=wiki, pageid=of.pageid, sha1=slot.sha1, text=extra))
+    user = found.user
     row = Revision(
         wiki=wiki,
         locale=locale,
         ns=of.ns,
         pageid=of.pageid,
         title=of.title,
-        revid=int(found["revid"]),
-        parentid=found.get("parentid"),
-        timestamp=timestamps.from_iso(str(found.get("timestamp", ""))) or 0,
+        revid=found.revid,
+        parentid=found.parentid,
+        timestamp=timestamps.from_iso(found.timestamp) or 0,
         user=user,
-        userid=found.get("userid"),
-        anon=anon,
-        temp=flag(found, "temp") or (user is not None and is_temporary(user, temporary)),
-        minor=flag(found, "minor"),
-        size=int(size) if size is not None else None,
-        sha1=sha1 or (main_sha1 if not flag(found, "sha1hidden") else None),
+        userid=found.userid,
+        anon=found.anon is not False or (user is not None and not found.userid and is_address(user)),
+        temp=found.temp is not False or (user is not None and is_temporary(user, temporary)),
+        minor=found.minor is not False,
+        size=found.size,
+        sha1=sha1 or (main_sha1 if found.sha1hidden is False else None),
         text_sha1=main_sha1,
-        contentmodel=main.get("contentmodel") or found.get("contentmodel"),
-        contentformat=main.get("contentformat") or found.get("contentformat"),
-        comment=found.get("comment"),
-        parsedcomment=found.get("parsedcomment"),
-        tags=sorted(found.get("tags") or ()),
+        contentmodel=main.contentmodel or found.contentmodel,
+        contentformat=main.contentformat or found.contentformat,
+        comment=found.comment,
+        parsedcomment=found.parsedcomment,
+        tags=sorted(found.tags) if found.tags else [],
         slots=msgspec.json.encode(others).decode() if others else "",
-        userhidden=flag(found, "userhidden"),
-        commenthidden=flag(found, "commenthidden"),
-        texthidden=flag(found, "texthidden") or flag(main, "texthidden"),
-        sha1hidden=flag(found, "sha1hidden"),
-        suppressed=flag(found, "suppressed"),
+        userhidden=found.userhidden is not False,
+        commenthidden=found.commenthidden is not False,
+        texthidden=found.texthidden is not False or main.texthidden is not False,
+        sha1hidden=found.sha1hidden is not False,
+        suppressed=found.suppressed is not False,
         extraction_date=now_ms,
     )
     return row, texts
@@ -140,11 +214,14 @@ def event(found: Json, wiki: str, locale: str, of: Page, now_ms: int) -> Event:
     )
 
 
-def is_temporary(user: str, patterns: list[str] | None) -> bool:
+def is_temporary(user: str, patterns: tuple[str, ...] = ()) -> bool:
     """Whether a name is that of a temporary account, by the wiki's own patterns (`$1` stands for what varies)."""
-    if not patterns:
-        return _TEMPORARY.match(user) is not None
-    return any(re.fullmatch(re.escape(pattern).replace(r"\$1", ".+"), user) for pattern in patterns)
+    return (_named(patterns) if patterns else _TEMPORARY).match(user) is not None
+
+
+@lru_cache(64)
+def _named(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(re.escape(pattern).replace(r"\$1", ".+") + r"\Z" for pattern in patterns))
 
 
 def is_address(user: str) -> bool:
@@ -169,6 +246,11 @@ def base36(hexadecimal: str) -> str:
     return digits.rjust(31, "0")
 
 
-def _content(slot: Json) -> str | None:
-    found = slot.get("content", slot.get("*"))
-    return found if isinstance(found, str) else None
+def _content(slot: Slot) -> str | Passage | None:
+    found = slot.content or slot.content_before
+    return found.text if found else None
+
+
+def _sha1(content: str | Passage) -> str:
+    data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else bytes(content)
+    return hashlib.sha1(data, usedforsecurity=False).hexdigest()

@@ -12,6 +12,8 @@ from __future__ import annotations
 import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -80,8 +82,8 @@ class Buffer:
         if mixed:
             self._held += sum(len(text.text) for text in change.texts)
         elif change.texts:
-            for text in change.texts:
-                self._written += self._writer(bucket(text.pageid)).add(text)
+            for page, texts in groupby(change.texts, attrgetter("pageid")):
+                self._written += sum(map(self._writer(bucket(page)).add, texts))
             change = msgspec.structs.replace(change, texts=[], brought=len(change.texts))
         self._changes.append(change)
 

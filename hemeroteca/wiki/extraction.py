@@ -8,6 +8,7 @@ extraction may be killed at any moment and goes on from there. A revision that i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -445,7 +446,9 @@ class ArticleWork:
             parameters |= {"list": "logevents", **_log_of(title, limit or AT_ONCE)}
         if after_ms and direction == "newer":
             parameters["rvstart"] = _moment(after_ms)
-        for answer, further in self._all.client.walk(self._wiki.api_url, parameters):
+        temporary = tuple(self._wiki.temporary)
+        decode = partial(answers.histories, apart=True)
+        for answer, further in self._all.client.walk(self._wiki.api_url, parameters, decode=decode):
             now = now_ms()
             if together:
                 entries += answer.get("query", {}).get("logevents", [])
@@ -460,7 +463,7 @@ class ArticleWork:
                 rows, texts = [], []
                 for entry in found.get("revisions", ()):
                     row, brought = answers.revision(
-                        entry, self._wiki.name, self._wiki.locale, page, now, self._wiki.temporary
+                        entry, self._wiki.name, self._wiki.locale, page, now, temporary
                     )
                     if direction == "newer":
                         self.known.look(row.revid, row.parentid, row.sha1, row.user, row.timestamp)

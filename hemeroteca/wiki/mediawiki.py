@@ -12,7 +12,8 @@ import dataclasses
 import selectors
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -35,6 +36,8 @@ MAX_TRIES = 6
 MAXLAG = 5
 SECONDS = 120.0
 ROBOT = "hemeroteca"
+
+Decode = Callable[[bytes], Any]  # raises msgspec.DecodeError
 
 
 class ApiError(Refused):
@@ -71,7 +74,8 @@ class WikiClient:
         self._spool = tempfile.TemporaryDirectory(prefix="hemeroteca-wiki-")
         self._selector = selectors.DefaultSelector()
         fetching = FetchSettings.from_config(config, Path(self._spool.name))
-        fetching = dataclasses.replace(fetching, spool_bytes=SPOOL_BYTES)  # one answer at a time may stay in memory
+        # One answer at a time may stay in memory; nothing of it is archived.
+        fetching = dataclasses.replace(fetching, spool_bytes=SPOOL_BYTES, watch=False)
         self._fetcher = Fetcher(fetching, self._selector)
         bytes(31 << 20)  # glibc from now on uses memory of up to this size again: new pages are costly
         self._robots: dict[str, urls.robots.Robots] = {}
@@ -90,7 +94,7 @@ class WikiClient:
         self._spool.cleanup()
         self._budget.release()
 
-    def ask(self, api_url: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def ask(self, api_url: str, parameters: Mapping[str, Any], decode: Decode = msgspec.json.decode) -> dict[str, Any]:
         """One answer of the API. Raises ApiError, ApiClosed or Unavailable."""
         if self._config.wiki_user and not self._config.wiki_token and api_url not in self._signed_in:
             self._sign_in(api_url)
@@ -102,9 +106,9 @@ class WikiClient:
             if reply.status in (403, 404, 405, 410) or not reply.body.lstrip()[:1] == b"{":
                 raise ApiClosed(f"{api_url} is no API that is open to us (HTTP {reply.status})")
             try:
-                answer = msgspec.json.decode(reply.body)
-            except msgspec.DecodeError as error:
-                raise Unavailable(f"{api_url} answered what is no JSON ({error}); try again later")
+                answer = decode(reply.body)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise Unavailable(f"{api_url} answered what is no JSON of MediaWiki's ({error}); try again later")
             problem = answer.get("error")
             if problem is None:
                 return answer
@@ -117,12 +121,16 @@ class WikiClient:
         raise Unavailable(f"{api_url} asked for patience {MAX_TRIES} times in a row; the same order goes on later")
 
     def walk(
-        self, api_url: str, parameters: Mapping[str, Any], start: Mapping[str, Any] | None = None
+        self,
+        api_url: str,
+        parameters: Mapping[str, Any],
+        start: Mapping[str, Any] | None = None,
+        decode: Decode = msgspec.json.decode,
     ) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
         """Answers until there are no more, each with what continues after it."""
         further: dict[str, Any] | None = dict(start or {})
         while further is not None:
-            answer = self.ask(api_url, {**parameters, **further})
+            answer = self.ask(api_url, {**parameters, **further}, decode)
             further = continuation(answer)
             yield answer, further
 
@@ -131,7 +139,8 @@ class WikiClient:
         self._obey_robots(url)
         for attempt in range(MAX_TRIES):
             self._budget.spend()
-            reply = self._fetch(Request(url=url, **_post(content), timeout=SECONDS, max_body_bytes=MAX_BODY_BYTES))
+            asked = Request(url=_canonical(url), **_post(content), timeout=SECONDS, max_body_bytes=MAX_BODY_BYTES)
+            reply = self._fetch(asked)
             if not self._must_wait(reply, attempt):
                 return reply
         raise Unavailable(f"{url} asked for patience {MAX_TRIES} times in a row; the same order goes on later")
@@ -139,7 +148,7 @@ class WikiClient:
     def stream(self, url: str, seconds: float, headers: tuple[tuple[str, str], ...], limit: int) -> Reply:
         """What a stream of events sent in so many seconds; it is then cut, which is no failure."""
         self._budget.spend()
-        return self._fetch(Request(url=url, headers=headers, timeout=seconds, max_body_bytes=limit))
+        return self._fetch(Request(url=_canonical(url), headers=headers, timeout=seconds, max_body_bytes=limit))
 
     def _send(self, api_url: str, parameters: Mapping[str, Any], attempt: int) -> Reply | None:
         self._budget.spend()
@@ -150,7 +159,7 @@ class WikiClient:
         jar = "wiki" if self._config.wiki_user else ""
         long = len(text) > 1500 or parameters.get("action") in ("login",)
         request = Request(
-            url=api_url if long else f"{api_url}?{text}",
+            url=_canonical(api_url) if long else f"{_canonical(api_url)}?{text}",
             **_post(text.encode() if long else None),
             timeout=SECONDS,
             max_body_bytes=MAX_BODY_BYTES,
@@ -176,10 +185,6 @@ class WikiClient:
     def _fetch(self, request: Request) -> Reply:
         results: list[Result] = []
         self.requests += 1
-        try:
-            request.url = urls.canonical(request.url, urls.CanonRules(drop_session_ids=False, drop_tracking=False))
-        except urls.UrlError as error:
-            raise NotFound(f"{request.url!r} is no address ({error})")
         self._fetcher.submit(request, results.append)
         while not results:
             wait = self._fetcher.timeout()
@@ -212,7 +217,8 @@ class WikiClient:
         origin = f"{parts.scheme}://{parts.netloc}"
         if origin not in self._robots:
             self._budget.spend()
-            reply = self._fetch(Request(url=f"{origin}/robots.txt", timeout=30.0, max_body_bytes=1 << 20))
+            asked = Request(url=_canonical(f"{origin}/robots.txt"), timeout=30.0, max_body_bytes=1 << 20)
+            reply = self._fetch(asked)
             self._robots[origin] = urls.robots.Robots.read(reply.status, reply.body)
         rules = self._robots[origin]
         if not rules.allows(url, ROBOT):
@@ -227,6 +233,14 @@ def continuation(answer: Mapping[str, Any]) -> dict[str, Any] | None:
     if old := answer.get("query-continue"):
         return {name: value for part in old.values() for name, value in part.items()}
     return None
+
+
+@lru_cache(64)
+def _canonical(url: str) -> str:
+    try:
+        return urls.canonical(url, urls.CanonRules(drop_session_ids=False, drop_tracking=False))
+    except urls.UrlError as error:
+        raise NotFound(f"{url!r} is no address ({error})")
 
 
 def _post(content: bytes | None) -> dict[str, Any]:

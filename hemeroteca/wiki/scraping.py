@@ -168,7 +168,7 @@ def _row(number: str, html: str, wiki: Wiki, page: Page) -> Revision | None:
         timestamp=_minute(date[1]),
         user=name,
         anon=_ANON.search(html) is not None,
-        temp=name is not None and answers.is_temporary(name, wiki.temporary),
+        temp=name is not None and answers.is_temporary(name, tuple(wiki.temporary)),
         minor='class="minoredit"' in html,
         size=int(size[1]) if size else None,
         comment=_plain(re.sub(r"<[^>]+>", "", comment[1])) if comment else "",

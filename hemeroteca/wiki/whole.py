@@ -108,7 +108,8 @@ def _answers(
         "arvnamespace": "0",
         "arvlimit": AT_ONCE,
     }
-    for answer, further in work.client.walk(work.wiki.api_url, parameters, start):
+    temporary = tuple(work.wiki.temporary)
+    for answer, further in work.client.walk(work.wiki.api_url, parameters, start, answers.histories):
         now = now_ms()
         found = answer.get("query", {}).get("allrevisions")
         if found is None and not start and further is None:
@@ -118,9 +119,7 @@ def _answers(
             page = answers.page(entry)
             _, rows, texts = pages.setdefault(page.pageid, (page, [], []))
             for revision in entry.get("revisions", ()):
-                row, brought = answers.revision(
-                    revision, work.wiki.name, work.wiki.locale, page, now, work.wiki.temporary
-                )
+                row, brought = answers.revision(revision, work.wiki.name, work.wiki.locale, page, now, temporary)
                 rows.append(row)
                 texts += brought
         yield list(pages.values()), further

@@ -5,7 +5,8 @@
 //! would reach a limit, gives "not plain", and Python reads the page. Python's reading is the meaning; this is a shortcut.
 //! No crate is as fast: `tl` needs two thirds of the time for its tree alone, which is not the standard's.
 //!
-//! Besides, in the same manner: fingerprints of texts, and what a focused crawl sees of pages and links.
+//! Besides, in the same manner: fingerprints of texts, what a focused crawl sees of pages and links, and the texts in
+//! answers of wikis.
 
 mod address;
 mod attributes;
@@ -14,6 +15,7 @@ mod entities;
 mod focus;
 mod likeness;
 mod page;
+mod passages;
 #[cfg(feature = "python")]
 mod python;
 mod source;
@@ -26,6 +28,7 @@ mod wording;
 pub use focus::{Link, Terms, Weights, features};
 pub use likeness::{simhash, without_digits};
 pub use page::{Limits, read};
+pub use passages::{Passage, cut, unescape};
 pub use source::Reason;
 pub use targets::Place;
 pub use wording::{fingerprints, is_stuffed};

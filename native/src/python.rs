@@ -4,16 +4,19 @@ use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use aho_corasick::{AhoCorasick, packed::Searcher};
+use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
-use crate::{Limits, Place, focus, likeness, read, wording};
+use crate::{Limits, Place, focus, likeness, passages, read, wording};
 
 #[pymodule]
 mod hemeroteca_native {
     #[pymodule_export]
-    use super::{Reader, Signs, Terms, WordWeights, fingerprints, is_stuffed, link_features, simhash};
+    use super::{
+        Passage, Reader, Signs, Terms, WordWeights, cut, fingerprints, is_stuffed, link_features, simhash,
+    };
 
     #[pymodule_export]
     #[expect(non_upper_case_globals)]
@@ -194,4 +197,48 @@ impl WordWeights {
     fn step(&mut self, words: &[u8], error: f64, rate: f64) {
         self.0.step(words, error, rate);
     }
+}
+
+/// A text in the answer of a wiki.
+#[pyclass(frozen)]
+struct Passage {
+    answer: Py<PyBytes>,
+    place: passages::Passage,
+}
+
+#[pymethods]
+impl Passage {
+    /// Its bytes.
+    fn __len__(&self) -> usize {
+        self.place.size
+    }
+
+    /// Put it into a buffer, from a place on.
+    fn write(&self, py: Python<'_>, target: PyBuffer<u8>, start: usize) -> PyResult<()> {
+        let target = target.as_mut_slice(py).and_then(|cells| cells.get(start..start + self.place.size));
+        let mut rest = target.ok_or_else(|| PyValueError::new_err("the buffer is too short"))?;
+        passages::unescape(&self.answer.as_bytes(py)[self.place.start..self.place.end], |piece| {
+            let (here, after) = rest.split_at(piece.len());
+            for (cell, &byte) in here.iter().zip(piece) {
+                cell.set(byte);
+            }
+            rest = after;
+        });
+        Ok(())
+    }
+
+    fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let mut text = Vec::with_capacity(self.place.size);
+        let written = &self.answer.as_bytes(py)[self.place.start..self.place.end];
+        passages::unescape(written, |piece| text.extend_from_slice(piece));
+        PyBytes::new(py, &text)
+    }
+}
+
+/// See `wiki.answers.decode`; None: the answer is not plain.
+#[pyfunction]
+fn cut<'py>(py: Python<'py>, answer: &Bound<'py, PyBytes>) -> Option<(Bound<'py, PyBytes>, Vec<Passage>)> {
+    let (rest, places) = passages::cut(answer.as_bytes())?;
+    let texts = places.into_iter().map(|place| Passage { answer: answer.clone().unbind(), place }).collect();
+    Some((PyBytes::new(py, &rest), texts))
 }
