@@ -75,7 +75,7 @@ def name_of(api_url: str) -> str:
 
 
 def is_wikimedia(host: str) -> bool:
-    return ".".join(host.lower().split(".")[-2:]) in _WIKIMEDIA_DOMAINS
+    return ".".join(host.lower().rstrip(".").split(".")[-2:]) in _WIKIMEDIA_DOMAINS
 
 
 def farm_of(api_url: str) -> str:

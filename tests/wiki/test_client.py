@@ -162,6 +162,7 @@ def test_wikimedia_needs_a_contact_and_is_one_farm(house):
     anonymous = dataclasses.replace(house.CONFIG, contact="")
     farm = address.farm_of("https://es.wikipedia.org/w/api.php")
     assert farm == address.farm_of("https://commons.wikimedia.org/w/api.php") == address.WIKIMEDIA
+    assert farm == address.farm_of("https://es.wikipedia.org./w/api.php")
     with pytest.raises(Denied, match="set `contact`"):
         Budget(anonymous, farm)
     usual_rate = dataclasses.replace(house.CONFIG, wiki_requests_per_minute=0.0)
