@@ -111,8 +111,8 @@ def histories(body: bytes, apart: bool = False) -> Any:
     rest, texts = (native.cut(body) if apart else None) or (body, [])
 
     def written(_: type, found: Any) -> _Written:
-        if texts:  # a number stands for each; whatever else a wiki wrote there is none
-            return _Written(texts[found] if isinstance(found, int) and 0 <= found < len(texts) else None)
+        if isinstance(found, int) and 0 <= found < len(texts):  # a number stands for each that was cut out
+            return _Written(texts[found])
         return _Written(found if isinstance(found, str) else None)
 
     return msgspec.json.decode(rest, type=_Histories, dec_hook=written)
