@@ -245,10 +245,7 @@ def keep_favourite(actor: Actor, url: str, title: str = "") -> Favourite:
     url = url.strip()
     if actor.user is None or not url or len(url) > 4096 or "\0" in url + title:
         raise Invalid("name the address of a page to keep; no text here has a NUL character")
-    try:
-        urls.canonical(url)
-    except urls.UrlError as error:
-        raise Invalid(f"{url[:200]!r} is not a web address: {error}")
+    urls.typed(url)  # raises Invalid
     if Favourite.objects.filter(user=actor.user).count() >= MAX_FAVOURITES:
         raise Conflict(f"there are {MAX_FAVOURITES} favourites already; remove some first")
     kept, _new = Favourite.objects.update_or_create(user=actor.user, url=url, defaults={"title": title.strip()[:300]})

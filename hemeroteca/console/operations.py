@@ -145,7 +145,7 @@ def crawl(request: HttpRequest, number: int) -> HttpResponse:
     if request.method == "POST":
         return redirect("crawl", _act(request, found.pk))
     counts = found.counts
-    scope = found.options.get("scope", {})
+    scope, events = found.options.get("scope", {}), queries.events(found.pk)
     context = {
         **_live(found),
         "seeds": found.seeds[:20],
@@ -157,7 +157,8 @@ def crawl(request: HttpRequest, number: int) -> HttpResponse:
         "reasons": _most(counts.get("reasons", {})),
         "notes": _most(counts.get("notes", {})),
         "states": _states(),
-        "events": [(event, EVENTS.get(event.what, event.what)) for event in queries.events(found.pk)],
+        "events": [(event, EVENTS.get(event.what, event.what)) for event in events],
+        "resumed": any(event.what == "resumed" for event in events),
     }
     return render(request, "console/crawl.html", context)
 

@@ -67,6 +67,9 @@ SHAPES = shapes(
             "copies elsewhere (downloads, backups made otherwise, other archives) are not reached by an erasure"
         ),
         gettext_noop("there is no history to learn from yet; watch pages or import an archive first"),
+        gettext_noop("only http and https can be fetched, not %s"),
+        gettext_noop("%s is neither days, hours nor a time zone; write a window like %s"),
+        gettext_noop("no holiday calendar for %s (%s); use a two-letter country code, or leave it empty"),
         gettext_noop("it has spaces; write one address a line"),
         gettext_noop("it has no host name"),
         gettext_noop("it has no dot; write %s if a host of your own network is meant"),
@@ -74,7 +77,6 @@ SHAPES = shapes(
         gettext_noop("%s is no host (%s); write it like example.org"),
         gettext_noop("%s is not a host name (%s); write it like example.org"),
         gettext_noop("%s is not an address (%s); write it like example.org/page"),
-        gettext_noop("%s is not an address that can be visited (%s)"),
         gettext_noop("%s is not the address of a catalogue (%s)"),
         gettext_noop("no geographic service was found at %s; `%s` tells what it is"),
         gettext_noop("%s is not a bounding box; write west,south,east,north in degrees, like -9.5,36,4.5,44"),

@@ -403,9 +403,9 @@ def compared(request: HttpRequest, number: int) -> HttpResponse:
 
 
 def _compared(found: list[site_metrics.Metrics], hours: float) -> dict[str, Any]:
-    if not found:
+    own = next(iter(found), None)
+    if own is None or not own.says_of_days:
         return {"compared": None, "hours": hours}
-    (own,) = found
     every = own.changes + own.lost
     lines = [
         (_("visits"), own.visits, own.fixed_visits, False),

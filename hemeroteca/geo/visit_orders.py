@@ -7,7 +7,6 @@ from django.db.models import QuerySet
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM, Actor, require
 from hemeroteca.config import Config
-from hemeroteca.errors import Invalid
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.geo import endpoints, services
@@ -21,11 +20,7 @@ MAX_SEEDS = 20_000
 def add(actor: Actor, url: str) -> Crawl:
     """Order a visit of an address and of the services it may be."""
     require(actor, "geo.add")
-    try:
-        url = urls.canonical(url if "://" in url else f"https://{url}")
-    except urls.UrlError as error:
-        raise Invalid(f"{url[:200]!r} is not an address that can be visited ({error})")
-    return visit(actor, [url])
+    return visit(actor, [urls.typed(url)])
 
 
 def visit(actor: Actor, addresses: Iterable[str]) -> Crawl:

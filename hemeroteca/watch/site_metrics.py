@@ -53,6 +53,11 @@ class Metrics(msgspec.Struct):
     freshness: float | None = None
     delay_hours: float | None = None
 
+    @property
+    def says_of_days(self) -> bool:
+        """Whether its pages were watched for a day each: before, a rate of changes per day is nothing but a guess."""
+        return self.days >= self.pages
+
 
 COLUMNS = Metrics.__struct_fields__
 

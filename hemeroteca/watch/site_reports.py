@@ -159,7 +159,7 @@ def admission(subscription: int | None, found: Sequence[site_metrics.Metrics] | 
     measured = {row.name: row for row in found}
     for sub in wanted.filter(pk=subscription) if subscription is not None else wanted:
         own = measured.get(str(sub.pk))
-        if own is None:
+        if own is None or not own.says_of_days:
             continue
         span = _observed(sub.pk).aggregate(first=Min("seen_ms"), last=Max("seen_ms"))
         seconds = max(((span["last"] or 0) - (span["first"] or 0)) / 1000, 1.0)

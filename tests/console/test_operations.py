@@ -10,7 +10,7 @@ from hemeroteca.archive.models import Tally
 from hemeroteca.archive.stats import DAY_MS
 from hemeroteca.errors import Conflict, Invalid
 from hemeroteca.frontier import services
-from hemeroteca.frontier.models import Crawl, CrawlOrder, Host, Page, Visit
+from hemeroteca.frontier.models import Crawl, CrawlEvent, CrawlOrder, Host, Page, Visit
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.jobs.models import Job
@@ -260,6 +260,9 @@ def test_a_crawl_tells_its_log_its_hosts_and_what_it_captured_last(client, world
     assert "Captured last" in told
     assert 'id="log"' in told
     assert "<b>ordered</b>" in told
+    assert "of its last run" not in told
+    CrawlEvent.objects.create(crawl=world.crawl, at_ms=1, what="resumed")
+    assert "of its last run" in client.get(f"/crawls/{world.crawl.pk}").content.decode()
 
 
 @pytest.mark.database

@@ -72,6 +72,8 @@ REFUSED = [  # what a person may send from a form that stands there, and is refu
     ("/wiki/query", {"text": "SELEC 1", "collection": "revisions"}),
     ("/wiki/extract", {"workers": "1", "max_revisions": "1", "depth": "1", "policy": "auto"}),
     ("/geo/add", {"url": ""}),
+    ("/geo/add", {"url": "nada"}),
+    ("/watch/add", {"url": "ftp://x/"}),
     ("/fleet/devices", {"name": "<b>"}),
     ("/fleet/jobs", {"urls": "", "category": "general", "do": "order"}),
     ("/crawls", {"seeds": "", "scope": "host"}),

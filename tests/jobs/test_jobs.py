@@ -240,8 +240,9 @@ def test_of_many_who_try_one_gets_a_job():
         while not ended:
             try:
                 job = services.claim()
-            except OperationalError as error:  # a file of SQLite makes others wait; the database of tests, in memory, not
-                assert "table is locked" in str(error)
+            except OperationalError as error:
+                if "table is locked" not in str(error):  # a file makes others wait; a database in memory, as here, not
+                    raise
                 continue
             ended = job is None
             taken.extend([] if job is None else [job.pk])

@@ -387,6 +387,15 @@ def test_a_run_names_the_warc_files_it_wrote(tmp_path):
     assert [row[place] for row in found.rows] == [["a.warc.gz"], ["a.warc.gz", "b.warc.gz"]]
 
 
+def test_nothing_is_judged_before_a_page_was_watched_for_a_day():
+    """Ten changes in ten minutes of somebody who tries it out would be 500 a day, nearly all of them lost."""
+    sub = subscribe()
+    seen(sub, "https://news.test/a", [(visit / 1440, visit > 0) for visit in range(11)])
+    assert site_reports.report("admission", sub.pk).rows == []
+    (measured,) = site_metrics.measure("subscription", subscription=sub.pk)
+    assert not measured.says_of_days
+
+
 def test_admission_is_a_verdict_of_three_figures():
     # Ten daily visits, five with a change: λ = −ln(.5)/24 h, lost = 10·ln 2 − 5 = 1.93 of 6.93 = .279 ≤ .5.
     # Stored 5·1000 + 5·100 + the first 100 = 5,600 against ten copies of 1,000: .56 ≤ 1.
