@@ -106,6 +106,9 @@ _Histories = TypedDict(
 )
 
 
+msgspec.json.Decoder(_Histories, dec_hook=_Written)  # it looks at these types once: now, not with the first answer
+
+
 def histories(body: bytes, apart: bool = False) -> Any:
     """An answer with revisions. `apart`: texts may stay where they are, as a `Passage`."""
     rest, texts = (native.cut(body) if apart else None) or (body, [])

@@ -145,7 +145,9 @@ def test_a_wiki_that_is_not_there_is_named_by_its_address_alone(house, no_waitin
     assert job.message.startswith(f"http://127.0.0.1:{port}/w/api.php cannot be reached (")
 
 
-@pytest.mark.parametrize("body", [b"<html>no", b"{", b"[]", b"", b'{"query": {"pages": 7}}', b"\xff\xfe", b'{"\xff": 1}'])
+@pytest.mark.parametrize(
+    "body", [b"<html>no", b"{", b"[]", b"", b'{"query": {"pages": 7}}', b"\xff\xfe", b'{"\xff": 1}']
+)
 def test_an_answer_that_is_none_ends_the_job_with_a_reason(house, serve, body, no_waiting):
     from hemeroteca.jobs import services
     from hemeroteca.jobs.runner import Runner
