@@ -106,7 +106,8 @@ _Histories = TypedDict(
 )
 
 
-msgspec.json.Decoder(_Histories, dec_hook=_Written)  # it looks at these types once: now, not with the first answer
+# It looks at these types once: now, not with the first answer.
+msgspec.json.Decoder(_Histories, dec_hook=lambda _, found: _Written(found))
 
 
 def histories(body: bytes, apart: bool = False) -> Any:
