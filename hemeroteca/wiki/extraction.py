@@ -449,7 +449,7 @@ class ArticleWork:
         if after_ms and direction == "newer":
             parameters["rvstart"] = _moment(after_ms)
         temporary = tuple(self._wiki.temporary)
-        decode = partial(answers.histories, apart=True)
+        decode = partial(answers.histories, apart=not self._all.gathers)  # what is gathered is held for long
         for answer, further in self._all.client.walk(self._wiki.api_url, parameters, decode=decode):
             now = now_ms()
             if together:
