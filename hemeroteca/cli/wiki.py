@@ -123,7 +123,8 @@ def extract(
         for old, new in done.redirects:
             typer.echo(common.printable(f"{old} is a redirect to {new}"))
         for title in done.limited:
-            typer.echo(common.printable(f"{title}: only the oldest {counted(max_revisions, 'revision')} (--max-revisions)"))
+            most = counted(max_revisions, "revision")
+            typer.echo(common.printable(f"{title}: only the oldest {most} (--max-revisions)"))
         for title in done.deleted:
             typer.echo(common.printable(f"{title} is no longer on the wiki; what was extracted stays"))
     for title in done.missing:
@@ -321,12 +322,11 @@ def trends(
         return
     if not found["articles"]:
         typer.echo(f"nothing was edited unusually often in the last {counted(days, 'day')}")
-    for row in found["articles"]:
-        typer.echo(common.printable(f"{row['title']}: {counted(row['recent'], 'edit')}, {row['expected']:.1f} expected"))
-    for row in found["categories"]:
-        typer.echo(
-            common.printable(f"category {row['category']}: {counted(row['recent'], 'edit')}, {row['expected']:.1f} expected")
-        )
+    named = [(row["title"], row) for row in found["articles"]]
+    named += [(f"category {row['category']}", row) for row in found["categories"]]
+    for name, row in named:
+        told = f"{name}: {counted(row['recent'], 'edit')}, {row['expected']:.1f} expected"
+        typer.echo(common.printable(told))
 
 
 @app.command()

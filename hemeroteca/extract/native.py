@@ -60,7 +60,8 @@ def load() -> Any:
 
 
 _NAMES = (
-    "Passage", "Reader", "Signs", "Terms", "WordWeights", "cut", "fingerprints", "is_stuffed", "link_features", "simhash",
+    "Passage", "Reader", "Signs", "Terms", "WordWeights",
+    "cut", "fingerprints", "is_stuffed", "link_features", "simhash",
 )  # fmt: skip
 _module = load()
 _decode = msgspec.msgpack.Decoder(Read).decode

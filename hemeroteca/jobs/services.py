@@ -100,7 +100,7 @@ def report(job: Job, done: int, total: int | None, message: str) -> bool | None:
     mine = _mine(job)
     if not mine.update(done=done, total=total, message=message, lease_ms=now_ms() + LEASE_MS):
         return None
-    return bool(mine.values_list("cancel_requested", flat=True).first())
+    return True in mine.values_list("cancel_requested", flat=True)
 
 
 def renew(job: Job) -> None:

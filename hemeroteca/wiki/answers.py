@@ -106,6 +106,10 @@ _Histories = TypedDict(
 )
 
 
+# It looks at these types once: now, not with the first answer.
+msgspec.json.Decoder(_Histories, dec_hook=lambda _, found: _Written(found))
+
+
 def histories(body: bytes, apart: bool = False) -> Any:
     """An answer with revisions. `apart`: texts may stay where they are, as a `Passage`."""
     rest, texts = (native.cut(body) if apart else None) or (body, [])

@@ -332,9 +332,7 @@ def _late(versions: Mapping[int, int]) -> list[int]:
 
 def _lock() -> None:
     """Commits go one by one: the manifest has one version."""
-    if LakeVersion.objects.select_for_update().first() is None:
-        LakeVersion.objects.get_or_create(pk=1)
-        LakeVersion.objects.select_for_update().get(pk=1)
+    LakeVersion.objects.select_for_update().get_or_create(pk=1)
 
 
 def _raise_version() -> None:

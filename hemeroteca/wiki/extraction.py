@@ -121,6 +121,8 @@ class Extraction:
                 self._buffer.write()
             except Overtaken as overtaken:
                 self._note_lost(overtaken)
+            if not self._lost:
+                return
             pages = set(Article.objects.filter(pk__in=self._lost).values_list("pageid", flat=True))
             waiting, self._lost = [pair for pair in found if pair[0].pageid in pages], set()
 
@@ -447,7 +449,7 @@ class ArticleWork:
         if after_ms and direction == "newer":
             parameters["rvstart"] = _moment(after_ms)
         temporary = tuple(self._wiki.temporary)
-        decode = partial(answers.histories, apart=True)
+        decode = partial(answers.histories, apart=not self._all.gathers)  # what is gathered is held for long
         for answer, further in self._all.client.walk(self._wiki.api_url, parameters, decode=decode):
             now = now_ms()
             if together:
@@ -462,9 +464,7 @@ class ArticleWork:
                     self._note_move(page)
                 rows, texts = [], []
                 for entry in found.get("revisions", ()):
-                    row, brought = answers.revision(
-                        entry, self._wiki.name, self._wiki.locale, page, now, temporary
-                    )
+                    row, brought = answers.revision(entry, self._wiki.name, self._wiki.locale, page, now, temporary)
                     if direction == "newer":
                         self.known.look(row.revid, row.parentid, row.sha1, row.user, row.timestamp)
                     rows.append(row)

@@ -447,7 +447,9 @@ def status(actor: Actor, number: int) -> dict[str, Any]:
     facts = jobs.facts(actor, job)
     text = facts.message or {"done": "all revisions were extracted", "queued": "waiting"}.get(facts.state, facts.state)
     if isinstance(facts.result, dict) and (cut := facts.result.get("limited")) and not facts.message:
-        text = f"the first {facts.result['max_revisions']} revisions were extracted of {', '.join(cut[:20])}"
+        most = facts.result["max_revisions"]
+        first = "the first revision was" if most == 1 else f"the first {most} revisions were"
+        text = f"{first} extracted of {', '.join(cut[:20])}"
     return {
         "state": STATES[facts.state],
         "status": text,

@@ -121,10 +121,10 @@ def opened(where: str, pause: Callable[[float], None] = time.sleep) -> Iterator[
 
 def find_wiki(client: WikiClient, place: address.Place) -> Wiki:
     """The row of a wiki, with what it says of itself."""
+    known = {wiki.api_url: wiki for wiki in Wiki.objects.filter(api_url__in=place.candidates)}
     for candidate in place.candidates:
-        known = Wiki.objects.filter(api_url=candidate).first()
-        if known is not None and known.known_ms > now_ms() - KNOWN_MS:
-            return known
+        if candidate in known and known[candidate].known_ms > now_ms() - KNOWN_MS:
+            return known[candidate]
     closed: Refused | None = None
     tried = set()
     for candidate in (*place.candidates, *_linked(client, place)):

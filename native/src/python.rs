@@ -14,9 +14,7 @@ use crate::{Limits, Place, focus, likeness, passages, read, wording};
 #[pymodule]
 mod hemeroteca_native {
     #[pymodule_export]
-    use super::{
-        Passage, Reader, Signs, Terms, WordWeights, cut, fingerprints, is_stuffed, link_features, simhash,
-    };
+    use super::{Passage, Reader, Signs, Terms, WordWeights, cut, fingerprints, is_stuffed, link_features, simhash};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals)]

@@ -1,4 +1,4 @@
-"""Texts that stay in their answer are what the decoder of JSON makes of them, or the answer is read without the shortcut."""
+"""Texts that stay in their answer are what a decoder of JSON makes of them; else the answer is read as a whole."""
 
 import json
 

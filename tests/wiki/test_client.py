@@ -9,7 +9,7 @@ from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Denied, Invalid, Refused
 from hemeroteca.jobs.models import Job
 from hemeroteca.jobs.workers import machine
-from hemeroteca.wiki import address, answers, commits, queries, services
+from hemeroteca.wiki import address, answers, commits, queries, services, whole
 from hemeroteca.wiki.budget import Budget, now_ms
 from hemeroteca.wiki.extraction import Extraction, Options
 from hemeroteca.wiki.jobs import Extract
@@ -145,7 +145,9 @@ def test_a_wiki_that_is_not_there_is_named_by_its_address_alone(house, no_waitin
     assert job.message.startswith(f"http://127.0.0.1:{port}/w/api.php cannot be reached (")
 
 
-@pytest.mark.parametrize("body", [b"<html>no", b"{", b"[]", b"", b'{"query": {"pages": 7}}', b"\xff\xfe", b'{"\xff": 1}'])
+@pytest.mark.parametrize(
+    "body", [b"<html>no", b"{", b"[]", b"", b'{"query": {"pages": 7}}', b"\xff\xfe", b'{"\xff": 1}']
+)
 def test_an_answer_that_is_none_ends_the_job_with_a_reason(house, serve, body, no_waiting):
     from hemeroteca.jobs import services
     from hemeroteca.jobs.runner import Runner
@@ -420,7 +422,35 @@ def test_articles_that_another_worker_kept_first_are_read_again_and_counted_once
     assert all(article.complete and article.text_complete for article in Article.objects.all())
 
 
+def test_an_article_overtaken_in_a_walk_over_a_whole_wiki_is_read_by_itself(run, serve):
+    """Another worker keeps its first revision meanwhile; the second, with its text, is kept by ours."""
+    found = [revision(number, content=f"texto\n{number}") for number in (1, 2)]
+
+    def answer(parameters):
+        if parameters.get("list") == "allrevisions":
+            return 200, {}, {"query": {"allrevisions": [{"pageid": 7, "ns": 0, "title": "T", "revisions": found}]}}
+        if parameters.get("rvdir") == "newer":
+            return history(found[0])
+        return usual(parameters) or history(*reversed(found))
+
+    api = f"{serve(answer).url}/w/api.php"
+    other = []
+
+    def overtaking(revisions, title):
+        if not other:
+            other.append({})
+            other[0] = run("wiki.extract", Extract(wiki=api, titles=["T"], text=True))
+
+    with services.opened(api) as (wiki, client, _):
+        work = Extraction(wiki, client, Options(text=True), overtaking)
+        work.gathers = True
+        whole.read(work, whole.Position(), lambda _: None)
+    assert (other[0]["revisions"], work.result.revisions, work.result.texts) == (1, 1, 1)
+    rows = queries.every_revision(SYSTEM, {}, text=True)
+    assert [(row["revid"], row["text"]) for row in rows] == [(1, "texto\n1"), (2, "texto\n2")]
+
+
 def test_the_status_of_a_limited_extraction_says_so(run, serve):
     result = extract(run, serve(lambda p: usual(p) or history(revision(1), revision(2))), max_revisions=1)
     assert result["limited"] == ["T"]
-    assert queries.status(SYSTEM, Job.objects.get().pk)["status"] == "the first 1 revisions were extracted of T"
+    assert queries.status(SYSTEM, Job.objects.get().pk)["status"] == "the first revision was extracted of T"
