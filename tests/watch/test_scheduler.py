@@ -318,6 +318,7 @@ def test_the_sentences_about_the_next_visit_are_true(tmp_path):
     assert silent.next_reason["code"] == "then-retry"
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("mode", ["auto", "simple", "fixed 24"])
 def test_an_instance_that_was_off_for_a_week_catches_up_without_a_stampede(tmp_path, mode):
     sub = subscribe(mode=mode, max_hours=72)
