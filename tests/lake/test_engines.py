@@ -58,8 +58,11 @@ PIPELINES = [
 ]  # fmt: skip
 # What Spark does to be quick with many rows: to compile each question, and to plan it anew in its middle.
 FEW_ROWS = {
-    "shuffle.partitions": "1", "codegen.wholeStage": "false", "codegen.factoryMode": "NO_CODEGEN", "adaptive.enabled": "false"
-}  # fmt: skip
+    "shuffle.partitions": "1",
+    "codegen.wholeStage": "false",
+    "codegen.factoryMode": "NO_CODEGEN",
+    "adaptive.enabled": "false",
+}
 COMPARISONS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$regex", "$options", "$exists", "$not",
                "$size", "$and", "$or", "$nor", "$expr")  # fmt: skip
 
