@@ -1,4 +1,4 @@
-"""Packages whose names are loaded when somebody asks for them, so that a command pays only for what it uses."""
+"""Packages and modules that are loaded when somebody asks for what is in them: a command pays only for what it uses."""
 
 import sys
 from collections.abc import Callable
@@ -22,6 +22,18 @@ def lazily(package: str, **names: str) -> Callable[[str], Any]:
             raise AttributeError(f"module {package!r} has no attribute {name!r}") from None
 
     return load
+
+
+class Module:
+    """A module of others that is loaded when it is asked for something: numpy takes longer than a crawl to begin."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(import_module(self._name), name)
+        setattr(self, name, value)  # asked once
+        return value
 
 
 def load(*packages: ModuleType) -> None:

@@ -1,4 +1,6 @@
 import os
+from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -9,21 +11,10 @@ from tests.waiting import PATIENCE
 # Chromium without windows, which needs half as much of the processor for the same pages; or with, where it is missing.
 CHROMIUM = next(filter(os.path.exists, ("/usr/bin/chromium-headless-shell", "/usr/bin/chromium")), "/usr/bin/chromium")
 
-# What shares something costly (a crawl, a browser, a server) and therefore stays in one process.
-TOGETHER = (
-    "tests/archive/test_commands.py",
-    "tests/archive/test_pywb.py",
-    "tests/change/test_command.py",
-    "tests/console/test_browser.py",
-    "tests/engine/test_zoo.py",
-    "tests/extract/test_monsters.py",
-    "tests/fetch/test_browser.py",
-    "tests/geo/test_real_servers.py",
-    "tests/lake/test_engines.py",
-    "tests/replay/",
-    "tests/search/test_quality.py",
-    "tests/wiki/",
-)
+# What shares something costly (a wiki, a server) over several modules and therefore stays in one process.
+TOGETHER = ("tests/replay/", "tests/wiki/")
+# … and a module alone, by these words in it: a browser, or whatever else it makes once for its tests.
+SHARED = ('scope="module"', "mark.browser")
 
 # Property tests try the same examples every time, so that a run says something about the change it is run for; how
 # long an example takes on this machine says nothing. `--hypothesis-profile search` looks for new ones.
@@ -34,15 +25,22 @@ settings.load_profile("suite")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Each test goes to the process that is free, `TOGETHER` as wholes and first. (`xdist_group` would be the usual
-    way, but pytest-xdist 3.8 cannot name groups under pytest 9.2.)"""
+    """Each test goes to the process that is free, what shares something as a whole and first. (`xdist_group` would be
+    the usual way, but pytest-xdist 3.8 cannot name groups under pytest 9.2.)"""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduler(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return next((group for group in TOGETHER if nodeid.startswith(group)), nodeid)
+            module = nodeid.partition("::")[0]
+            return next((group for group in TOGETHER if nodeid.startswith(group)), module if shares(module) else nodeid)
 
     return Scheduler(config, log)
+
+
+@cache
+def shares(module: str) -> bool:
+    text = (Path(__file__).parents[1] / module).read_text("utf-8")
+    return any(word in text for word in SHARED)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

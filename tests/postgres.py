@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
@@ -32,10 +33,17 @@ def main() -> int:
             for setting in FLEETING:
                 connection.execute(f"ALTER SYSTEM SET {setting} = off")
             connection.execute("SELECT pg_reload_conf()")
-        return int(pytest.main(["-m", "database and not simulation", *sys.argv[1:]]))
+        named = any(Path(word.partition("::")[0]).exists() for word in sys.argv[1:])
+        return int(pytest.main(["-m", "database and not simulation", *sys.argv[1:], *(() if named else modules())]))
     finally:
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def modules() -> list[str]:
+    """Those with such tests: each process would load the others for nothing."""
+    found = sorted(Path(__file__).parent.rglob("test_*.py"))
+    return [str(path) for path in found if "mark.database" in path.read_text("utf-8")]
 
 
 def start(server) -> None:

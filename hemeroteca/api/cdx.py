@@ -16,7 +16,7 @@ from hemeroteca import warc
 from hemeroteca.api import access, memento
 from hemeroteca.archive import cdx
 from hemeroteca.archive.memento import link_safe
-from hemeroteca.warc import reader
+from hemeroteca.warc import stored_record
 from hemeroteca.warc.store import Source, WarcReadError, open_source
 from hemeroteca.warc.timestamps import http_date, start_ms
 from hemeroteca.watch import publications
@@ -183,8 +183,8 @@ def _batches(lines: Iterable[str]) -> Iterator[bytes]:
 def _repacked(source: Source, offset: int) -> HttpResponseBase:
     """The record at a place of a file in Zstandard, for readers that know only gzip."""
     try:
-        record = reader.member_at(source.read_at, offset, source.size).stream().read(_MOST_REPACKED)
-    except (*reader.UNREADABLE, OSError):
+        record = stored_record.member_at(source.read_at, offset, source.size).stream().read(_MOST_REPACKED)
+    except (*stored_record.UNREADABLE, OSError):
         return access.plain(404, "there is no record at that place")
     finally:
         source.close()

@@ -18,7 +18,7 @@ from hemeroteca.archive.memento import Places, link_safe
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import Busy, Invalid
 from hemeroteca.replay.addresses import capture_address, origin_for
-from hemeroteca.warc.reader import WarcReadError
+from hemeroteca.warc.stored_record import WarcReadError
 from hemeroteca.warc.timestamps import from_http_date, http_date, start_ms, timestamp
 
 

@@ -17,7 +17,7 @@ from hemeroteca.frontier import services as sites
 from hemeroteca.ingest import costly
 from hemeroteca.ingest.costly import Stored
 from hemeroteca.warc import DOM_TYPE
-from hemeroteca.warc.reader import Record
+from hemeroteca.warc.stored_record import Record
 
 if TYPE_CHECKING:
     from hemeroteca.change import picture

@@ -20,11 +20,11 @@ from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import CannotWrite
 from hemeroteca.fetch import heads
-from hemeroteca.warc import keys, reader
+from hemeroteca.warc import keys, stored_record
 from hemeroteca.warc.capture import Capture
 from hemeroteca.warc.keys import DOM, SCREENSHOT
-from hemeroteca.warc.reader import Record, WarcReadError
 from hemeroteca.warc.store import Ahead, Source, open_source, reading_ahead
+from hemeroteca.warc.stored_record import Record, WarcReadError
 from hemeroteca.warc.timestamps import iso
 
 COLUMNS = (
@@ -295,8 +295,10 @@ def _with_fields_of(source: bytes, head: bytes) -> bytes:
 def _write_unpacked(file: IO[bytes], source: Source, row: CaptureRow) -> int:
     """A record of a file that is packed otherwise."""
     try:
-        data = warc.as_gzip(reader.member_at(source.read_at, row.offset, row.offset + row.length).stream().read())
-    except (*reader.UNREADABLE, OSError) as error:
+        data = warc.as_gzip(
+            stored_record.member_at(source.read_at, row.offset, row.offset + row.length).stream().read()
+        )
+    except (*stored_record.UNREADABLE, OSError) as error:
         raise WarcReadError(f"{row.warc_name} at {row.offset}: not a readable record ({error})")
     finally:
         source.close()
@@ -318,17 +320,17 @@ def request_of(folder: Path, row: CaptureRow) -> tuple[Record, bytes] | None:
     source = open_source(folder, row.warc_name)
     try:
         start = row.offset + row.length
-        member = reader.member_at(source.read_at, start, source.size)
-        record: Record | None = reader.next_record(member.stream())
+        member = stored_record.member_at(source.read_at, start, source.size)
+        record: Record | None = stored_record.next_record(member.stream())
         if record is None or record.kind != "request" or not member.eof:
             return None
-        if reader.uuid_of(record.headers.get("warc-concurrent-to", "")) != row.record_id:
+        if stored_record.uuid_of(record.headers.get("warc-concurrent-to", "")) != row.record_id:
             return None
         if row.warc_name.endswith(warc.ZST):
-            again = reader.member_at(source.read_at, start, source.size)
+            again = stored_record.member_at(source.read_at, start, source.size)
             return record, warc.as_gzip(again.stream().read())
         return record, b"".join(_pieces(source, member.end - start, start))
-    except (*reader.UNREADABLE, OSError):
+    except (*stored_record.UNREADABLE, OSError):
         return None
     finally:
         source.close()

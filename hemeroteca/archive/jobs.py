@@ -17,7 +17,7 @@ from hemeroteca.errors import CannotWrite, Refused
 from hemeroteca.jobs import ActiveJob, kind
 from hemeroteca.jobs.models import Job
 from hemeroteca.warc import store
-from hemeroteca.warc.reader import WarcReadError
+from hemeroteca.warc.stored_record import WarcReadError
 
 
 class Export(msgspec.Struct):

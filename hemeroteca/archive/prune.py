@@ -23,7 +23,7 @@ from hemeroteca.archive import queries, services
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
-from hemeroteca.warc import reader, scan, store, zstd
+from hemeroteca.warc import scan, store, stored_record, zstd
 from hemeroteca.warc.writer import WarcWriter
 
 PERIODS = ("day", "week", "month", "year")
@@ -142,11 +142,11 @@ def rewrite(folder: Path, name: str, gone: set[int], records: Collection[UUID] =
         for found in scan.scan(path, old.size):
             if isinstance(found, scan.Damage):
                 writer.abandon()
-                raise reader.WarcReadError(
+                raise stored_record.WarcReadError(
                     f"{name} is damaged at {found.offset} ({found.reason}); run `hemeroteca archive verify` first"
                 )
             record = found.record
-            beside = reader.uuid_of(record.headers.get("warc-concurrent-to", ""))
+            beside = stored_record.uuid_of(record.headers.get("warc-concurrent-to", ""))
             made_from = record.refers_to if record.kind in ("metadata", "conversion") else None
             own = record.kind == "warcinfo" and record.headers.get("warc-filename") == name
             row = rows.get(found.offset)
@@ -176,7 +176,7 @@ def _packed(fd: int, found: scan.ScannedRecord) -> bytes:
     data = os.pread(fd, found.length, found.offset)
     if not zstd.is_zstd(data):
         return data
-    frame = reader.member_at(partial(os.pread, fd), found.offset, found.offset + found.length)
+    frame = stored_record.member_at(partial(os.pread, fd), found.offset, found.offset + found.length)
     return warc.as_gzip(frame.stream().read())
 
 

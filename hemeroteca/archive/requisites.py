@@ -7,7 +7,7 @@ from pathlib import Path
 from hemeroteca import extract, urls
 from hemeroteca.archive import content, queries
 from hemeroteca.archive.selection import Selection
-from hemeroteca.warc.reader import WarcReadError
+from hemeroteca.warc.stored_record import WarcReadError
 
 _STEPS = 3
 _VERSIONS = 20  # of each address, the newest

@@ -15,10 +15,10 @@ from hemeroteca.archive import prune, queries, revisits, services
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.values import CaptureRow, NewCapture
 from hemeroteca.archive.versions import renumber_versions
-from hemeroteca.warc import keys, reader, scan, store
+from hemeroteca.warc import keys, scan, store, stored_record
 from hemeroteca.warc.builder import safe_url
 from hemeroteca.warc.keys import DOM, index_key
-from hemeroteca.warc.reader import Record, uuid_of
+from hemeroteca.warc.stored_record import Record, uuid_of
 from hemeroteca.warc.writer import OPEN, ClosedFile
 
 INDEXED = ("response", "revisit", "resource", *keys.ABOUT)
@@ -138,7 +138,7 @@ class _File:
                 self._check(path)
         except store.StoreError as error:
             self.report.tell(self.name, 0, str(error))
-        except reader.WarcReadError:
+        except stored_record.WarcReadError:
             rows = Capture.objects.filter(warc=self.known).count() if self.known else 0
             self.report.tell(self.name, 0, f"the file is gone, and with it {rows} captures; restore it from a copy")
 
@@ -241,7 +241,7 @@ class _File:
         if method in ("", "GET") or uuid_of(request.headers.get("warc-concurrent-to", "")) != capture.record_id:
             return
         if not self.digests:
-            request = reader.read(self.folder, self.name, found.offset, found.length)
+            request = stored_record.read(self.folder, self.name, found.offset, found.length)
         sent = request.payload(keys.MAX_SENT)
         capture.urlkey = index_key(keys.address(capture.url, method, request.header("content-type"), sent))
         if row is not None and row.urlkey != capture.urlkey:

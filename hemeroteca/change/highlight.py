@@ -13,7 +13,7 @@ from hemeroteca.change.diffs import Run, changed_runs, lines_of, pairs
 from hemeroteca.change.sequences import opcodes
 from hemeroteca.change.site_rules import ChangeRules
 from hemeroteca.change.snapshot import Parts, Snapshot, blocks, events, take_apart
-from hemeroteca.extract import markup
+from hemeroteca.extract.document import BREAK
 
 _DEFAULTS = ChangeRules()
 _KEPT_NAMES = (
@@ -108,7 +108,7 @@ class _Writer:
         pieces: list[tuple[int, str]] = []  # where in `out` a piece of the line belongs, and the piece
         for node, closing in events(self.root):
             if node.type == TEXT:
-                for number, piece in enumerate((node.value or "").split(markup.BREAK)):
+                for number, piece in enumerate((node.value or "").split(BREAK)):
                     if number:
                         self._line(pieces)
                         pieces = []

@@ -19,7 +19,8 @@ from resiliparse.parse.html import ELEMENT, TEXT, DOMNode, HTMLTree
 from hemeroteca import extract
 from hemeroteca.change import noise
 from hemeroteca.change.site_rules import ChangeRules, Selectors, selectors
-from hemeroteca.extract import css, decode, markup, native
+from hemeroteca.extract import css, decode, native
+from hemeroteca.extract.document import BREAK
 
 LIMITS = extract.Limits(html_bytes=2 << 20, html_tags=50_000, text_chars=500_000, plain_bytes=2 << 20)
 MAX_LINES = 50_000
@@ -149,7 +150,7 @@ def blocks(page: Parts) -> Iterator[tuple[str, DOMNode]]:
     for node, _ in events(root):
         if node.type != TEXT:
             continue
-        pieces = (node.value or "").split(markup.BREAK)
+        pieces = (node.value or "").split(BREAK)
         for number, piece in enumerate(pieces):
             if number and parts:
                 line = " ".join("".join(parts).split())
@@ -208,7 +209,9 @@ def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Parts, 
     body, _, note = decode.to_utf8(body, content_type)
     if note:
         page.note(note)
-    data = markup.prepare(markup.hide(body), LIMITS, page.note).data
+    from hemeroteca.extract import markup
+
+    data = markup.prepare(css.hide(body), LIMITS, page.note).data
     ignored, kept = selectors(given.ignore), selectors(given.keep)
     if ignored.xpath or kept.xpath:
         data = _by_xpath(data, ignored.xpath, kept, page)
@@ -241,7 +244,7 @@ def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Parts, 
     if title and not kept:
         page.passages.insert(0, title)
     page.outside = len(page.passages)
-    page.passages += _cut(raw, page).split(markup.BREAK, MAX_LINES)
+    page.passages += _cut(raw, page).split(BREAK, MAX_LINES)
 
 
 def _read_elements(document: DOMNode, page: Parts, late: bool) -> list[DOMNode]:
@@ -378,7 +381,7 @@ def _outermost(tree: HTMLTree, selector: str) -> str:
             continue
         skip = len(node.query_selector_all(selector))
         parts.append(node.html)
-    return f"<body>{markup.BREAK.join(parts)}</body>"
+    return f"<body>{BREAK.join(parts)}</body>"
 
 
 def _by_xpath(data: bytes, ignored: tuple[etree.XPath, ...], kept: Selectors, page: Parts) -> bytes:
@@ -400,7 +403,7 @@ def _by_xpath(data: bytes, ignored: tuple[etree.XPath, ...], kept: Selectors, pa
             inside = set(chosen)
             outer = [node for node in chosen if not any(above in inside for above in node.iterancestors())]
             parts = [etree.tostring(node, method="html", encoding="utf-8", with_tail=False) for node in outer]
-            return b"<body>" + markup.BREAK.encode().join([*parts, extra.encode()]) + b"</body>"
+            return b"<body>" + BREAK.encode().join([*parts, extra.encode()]) + b"</body>"
         return etree.tostring(root, method="html", encoding="utf-8")
     except (etree.LxmlError, ValueError, TypeError, AssertionError):
         page.note("xpath-not-used")

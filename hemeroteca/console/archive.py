@@ -45,7 +45,7 @@ from hemeroteca.frontier.visit import State
 from hemeroteca.jobs import queries as jobs
 from hemeroteca.jobs import services as job_services
 from hemeroteca.replay import addresses as replay_addresses
-from hemeroteca.warc.reader import WarcReadError
+from hemeroteca.warc.stored_record import WarcReadError
 from hemeroteca.warc.timestamps import digits_of, read_moment, timestamp
 from hemeroteca.watch.models import Collection
 from hemeroteca.watch.queries import patterns_of

@@ -27,7 +27,7 @@ from hemeroteca.errors import Invalid, NotFound, Refused
 from hemeroteca.replay import addresses as replay_addresses
 from hemeroteca.search import portal
 from hemeroteca.search.query.query_filters import narrowed
-from hemeroteca.warc.reader import WarcReadError
+from hemeroteca.warc.stored_record import WarcReadError
 from hemeroteca.warc.timestamps import read_moment, timestamp
 from hemeroteca.watch import publications
 from hemeroteca.watch.publications import Published

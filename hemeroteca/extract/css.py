@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
-from hemeroteca.extract import decode, text
+import re2
+
+from hemeroteca.extract import decode, native, text
 from hemeroteca.extract.document import Document
 from hemeroteca.extract.readers import Content, register
 
@@ -17,6 +20,16 @@ _ADDRESS = re.compile(
 _SIZE = re.compile(r"(-?)(\d*)(?:\.(\d*))?([a-z%]*)", re.A)
 _FAR = {"px": 500, "em": 30, "rem": 30, "%": 100, "vw": 100, "vh": 100}  # so far to the left or above nobody sees it
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))")
+
+MAX_NAMES = 200  # of hidden classes and ids that are looked for
+MAX_UNSEEN = 5000  # places where the name of something hidden occurs
+MAX_TAG_HEAD = 4096  # bytes between the beginning of a tag and such a name
+
+_STYLED = native.Signs((b"<style", b"<STYLE"))
+_SHEET = re.compile(rb"<style\b([^>]{0,500})>(.*?)</style", re.I | re.S)
+_MAY_HIDE = re.compile(rb"none|hidden|collapse|font-size|-\d{2}", re.I)
+# the beginning of a tag up to a name in its class or id
+_HEAD = re.compile(rb"""(<[a-zA-Z][a-zA-Z0-9-]*)\s[^<>]*?\b(class|id)\s*=\s*(?:"[^"<>]*|'[^'<>]*|)""", re.I)
 
 
 class CssReader:
@@ -88,6 +101,26 @@ def unseen(sheet: str) -> Unseen:
                 for kind, name in _NAMED.findall(selector):
                     shown[kind].add(name)
     return Unseen(frozenset(found["."] - shown["."]), frozenset(found["#"] - shown["#"]))
+
+
+def hide(data: bytes) -> bytes:
+    """UTF-8 `data` with the attribute `hidden` on what the page's own style sheet does not show."""
+    if not _STYLED.are_in(data):
+        return data
+    sheets = b"\n".join(found[2] for found in _SHEET.finditer(data) if b"print" not in found[1])
+    names = unseen(sheets.decode("utf-8", "replace")) if _MAY_HIDE.search(sheets) else None
+    if names is None or not (names.classes or names.ids):
+        return data
+    parts: list[bytes] = []
+    last = 0
+    named = "|".join(sorted(names.classes | names.ids)[:MAX_NAMES])  # letters, digits, `-` and `_` only
+    for match in islice(re2.finditer(rf"""[\s"'=]({named})[\s"'>/]""".encode(), data), MAX_UNSEEN):
+        start = data.rfind(b"<", max(last, match.start() - MAX_TAG_HEAD), match.start())
+        head = _HEAD.fullmatch(data, start, match.start(1)) if start >= 0 else None
+        if head is not None and match[1].decode() in (names.classes if head[2].lower() == b"class" else names.ids):
+            parts += [data[last : head.end(1)], b" hidden "]
+            last = head.end(1)
+    return b"".join([*parts, data[last:]]) if parts else data
 
 
 def _rules(sheet: str) -> Iterator[tuple[str, str]]:

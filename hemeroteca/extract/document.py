@@ -1,8 +1,18 @@
 """What `read` returns, and the limits it keeps."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+
+from hemeroteca import lazy
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy.Module("numpy")
+
+BREAK = "\t"  # between the lines of a page's text, before they are told apart
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -94,3 +104,15 @@ class Document(msgspec.Struct):
 def names(text: str) -> frozenset[str]:
     """A set of names, written as one would read them."""
     return frozenset(text.split())
+
+
+def cut(data: bytes, limits: Limits, note: Callable[[str], None]) -> bytes:
+    """As much of UTF-8 `data` as is read."""
+    if len(data) > limits.html_bytes:
+        data = data[: limits.html_bytes].decode("utf-8", "ignore").encode()
+        note("html-cut")
+    if data.count(b"<") > limits.html_tags:
+        tags = np.flatnonzero(np.frombuffer(data, np.uint8) == 60)
+        data = data[: tags[limits.html_tags]]
+        note("tags-cut")
+    return data

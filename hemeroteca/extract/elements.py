@@ -13,7 +13,7 @@ import msgspec
 from resiliparse.parse.html import DOMNode, HTMLTree
 
 from hemeroteca.errors import Invalid
-from hemeroteca.extract import decode, markup
+from hemeroteca.extract import decode
 from hemeroteca.extract.document import Document, Limits
 from hemeroteca.extract.html import read_html
 
@@ -79,6 +79,8 @@ def narrow(
     """
     if document.kind not in ("html", "xhtml"):
         return
+    from hemeroteca.extract import markup
+
     utf8, _, _ = decode.to_utf8(body[: _LIMITS.html_bytes], content_type)
     notes: list[str] = []
     data = markup.prepare(utf8, _LIMITS, notes.append).data

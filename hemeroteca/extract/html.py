@@ -8,12 +8,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import unescape
+from typing import TYPE_CHECKING
 
 from resiliparse.parse.html import ELEMENT, DOMCollection, DOMNode, HTMLTree
 
-from hemeroteca.extract import css, dates, decode, feeds, language, markup, native, passages
-from hemeroteca.extract.document import Document, Limits, Link, Place, names
+from hemeroteca.extract import css, dates, decode, feeds, language, native, passages
+from hemeroteca.extract.document import Document, Limits, Link, Place, cut, names
 from hemeroteca.extract.readers import UNNAMED, Content, register
+
+if TYPE_CHECKING:
+    from hemeroteca.extract.markup import Prepared
 
 AGENT = "hemeroteca"  # the name by which a page can address us: <meta name="hemeroteca" content="noindex">
 
@@ -92,10 +96,12 @@ def read_html(
     place: Place | None = None,
 ) -> None:
     """Fill `document` from UTF-8 `data`."""
-    data = markup.hide(markup.cut(data, limits, document.note))
+    data = css.hide(cut(data, limits, document.note))
     found = native.read(data, limits, context=want_context, place=place)
     if found is not None and _fill(document, found, data, limits, declared_language):
         return
+    from hemeroteca.extract import markup
+
     prepared = markup.prepare(data, limits, document.note)
     if not _read_tree(prepared, document, limits, declared_language, want_context):
         # nothing is shown: scripts will show it when they have done their work
@@ -103,7 +109,7 @@ def read_html(
 
 
 def _read_tree(
-    prepared: markup.Prepared,
+    prepared: "Prepared",
     document: Document,
     limits: Limits,
     declared_language: str,
@@ -132,8 +138,11 @@ def _read_tree(
 
 def _fill(document: Document, found: native.Read, data: bytes, limits: Limits, declared_language: str) -> bool:
     """Take what the fast path read; False: a measure against bombs or a limit must be seen to first."""
-    if found.doubtful and markup.suspicious(data, limits):
-        return False
+    if found.doubtful:
+        from hemeroteca.extract import markup
+
+        if markup.suspicious(data, limits):
+            return False
     if found.pending or found.facts:
         page = _Page(Document(notes=[], published=document.published, author=document.author), limits)
         page.take_facts(found.facts)

@@ -4,6 +4,8 @@ A standard HTML parser has no bounds of its own: 20 kB can grow to a million ele
 repeated in every following paragraph), and deep nesting or thousands of attributes cost quadratic time. `prepare`
 cuts or defuses such input. It also puts a tab before each tag that begins or ends a block (and makes all other tabs
 spaces), so that the text of the whole tree, taken in one call, falls into lines.
+
+Whoever needs it loads it then: plain pages do not (`native`), and numpy takes longer to load than a crawl to begin.
 """
 
 import re
@@ -11,13 +13,10 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 
 import numpy as np
-import re2
 from numpy.typing import NDArray
 
-from hemeroteca.extract import bombs, css, native, nesting
-from hemeroteca.extract.document import Limits, names
-
-BREAK = "\t"
+from hemeroteca.extract import bombs, nesting
+from hemeroteca.extract.document import BREAK, Limits, cut, names
 
 # Below these sizes the worst possible input costs less than a second and 200 MB, so nobody looks closer.
 FEW_TAGS = 1500  # 750 unclosed elements in 750 paragraphs: half a million nodes
@@ -25,16 +24,6 @@ SHALLOW_TAGS = 20_000
 SHORT_BYTES = 128 << 10
 MAX_NODES = 500_000
 MAX_ATTRIBUTES = 200
-
-MAX_NAMES = 200  # of hidden classes and ids that are looked for
-MAX_UNSEEN = 5000  # places where the name of something hidden occurs
-MAX_TAG_HEAD = 4096  # bytes between the beginning of a tag and such a name
-
-_STYLED = native.Signs((b"<style", b"<STYLE"))
-_SHEET = re.compile(rb"<style\b([^>]{0,500})>(.*?)</style", re.I | re.S)
-_MAY_HIDE = re.compile(rb"none|hidden|collapse|font-size|-\d{2}", re.I)
-# the beginning of a tag up to a name in its class or id
-_HEAD = re.compile(rb"""(<[a-zA-Z][a-zA-Z0-9-]*)\s[^<>]*?\b(class|id)\s*=\s*(?:"[^"<>]*|'[^'<>]*|)""", re.I)
 
 _BLOCKS = names(
     "p li td th tr dt dd dl ul ol hr br h1 h2 h3 h4 h5 h6 div dir dialog pre section article nav header hgroup footer "
@@ -74,39 +63,6 @@ class Prepared:
         lowered = self.data.lower()
         parts += [part for part, text in _ATTRIBUTES if text in lowered]
         return ",".join(parts) or "html"
-
-
-def cut(data: bytes, limits: Limits, note: Callable[[str], None]) -> bytes:
-    """As much of UTF-8 `data` as is read."""
-    if len(data) > limits.html_bytes:
-        data = data[: limits.html_bytes].decode("utf-8", "ignore").encode()
-        note("html-cut")
-    if len(data) > limits.html_tags:
-        tags = np.frombuffer(data, np.uint8) == 60
-        if np.count_nonzero(tags) > limits.html_tags:
-            data = data[: np.flatnonzero(tags)[limits.html_tags]]
-            note("tags-cut")
-    return data
-
-
-def hide(data: bytes) -> bytes:
-    """UTF-8 `data` with the attribute `hidden` on what the page's own style sheet does not show."""
-    if not _STYLED.are_in(data):
-        return data
-    sheets = b"\n".join(found[2] for found in _SHEET.finditer(data) if b"print" not in found[1])
-    names = css.unseen(sheets.decode("utf-8", "replace")) if _MAY_HIDE.search(sheets) else None
-    if names is None or not (names.classes or names.ids):
-        return data
-    parts: list[bytes] = []
-    last = 0
-    named = "|".join(sorted(names.classes | names.ids)[:MAX_NAMES])  # letters, digits, `-` and `_` only
-    for match in islice(re2.finditer(rf"""[\s"'=]({named})[\s"'>/]""".encode(), data), MAX_UNSEEN):
-        start = data.rfind(b"<", max(last, match.start() - MAX_TAG_HEAD), match.start())
-        head = _HEAD.fullmatch(data, start, match.start(1)) if start >= 0 else None
-        if head is not None and match[1].decode() in (names.classes if head[2].lower() == b"class" else names.ids):
-            parts += [data[last : head.end(1)], b" hidden "]
-            last = head.end(1)
-    return b"".join([*parts, data[last:]]) if parts else data
 
 
 def prepare(data: bytes, limits: Limits, note: Callable[[str], None]) -> Prepared:

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 
 from resiliparse.parse.html import DOMNode, HTMLTree
 
-from hemeroteca.extract.document import Document, Limits, Link
-from hemeroteca.extract.markup import BREAK
+from hemeroteca.extract.document import BREAK, Document, Limits, Link
 
 # A page may contain these characters itself; it would only spoil its own main text.
 _DROP, _DROP_END, _KEEP, _KEEP_END, _ANCHOR, _NUMBER_END, _ANCHOR_END = "\x01\x02\x03\x04\x05\x06\x07"

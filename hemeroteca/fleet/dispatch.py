@@ -34,7 +34,7 @@ from hemeroteca.frontier.models import Crawl, Page
 from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.urls import Scope
 from hemeroteca.warc import scan
-from hemeroteca.warc.reader import Record
+from hemeroteca.warc.stored_record import Record
 
 KEPT_DAYS = 30  # answers and blocks that ended
 MAX_REPORT_BYTES = 4 << 20

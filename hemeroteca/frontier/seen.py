@@ -4,21 +4,28 @@ Sorted 64-bit keys in one array, with the newest in a set until they are merged.
 docs/decisions/0007-seen-set.md.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
 
-import numpy as np
+from hemeroteca import lazy
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy.Module("numpy")
 
 MERGE_AT = 1 << 15
 
 
 class SeenSet:
-    def __init__(self, keys: Iterable[int] | np.ndarray = ()) -> None:
-        """An array must hold each key once; sorting it is quicker than looking for equal ones."""
-        self._sorted = np.sort(keys) if isinstance(keys, np.ndarray) else np.unique(np.fromiter(keys, dtype=np.int64))
+    def __init__(self, keys: "Collection[int] | np.ndarray" = ()) -> None:
+        """Each key once: sorting is quicker than looking for equal ones. Without any, as a crawl begins, no array is
+        made."""
+        self._sorted = np.sort(np.asarray(keys, dtype=np.int64)) if len(keys) else None
         self._recent: set[int] = set()
 
     def __len__(self) -> int:
-        return len(self._sorted) + len(self._recent)
+        return (0 if self._sorted is None else len(self._sorted)) + len(self._recent)
 
     def __contains__(self, key: int) -> bool:
         return key in self._recent or self._in_sorted(key)
@@ -50,7 +57,7 @@ class SeenSet:
 
     def _all_in_sorted(self, keys: list[int]) -> list[bool]:
         array = self._sorted
-        if not len(array):
+        if array is None:
             return [False] * len(keys)
         wanted = np.array(keys, dtype=np.int64)
         at = array.searchsorted(wanted)
@@ -60,5 +67,6 @@ class SeenSet:
     def _merge(self) -> None:
         recent = np.fromiter(self._recent, dtype=np.int64, count=len(self._recent))
         recent.sort()
-        self._sorted = np.insert(self._sorted, self._sorted.searchsorted(recent), recent)
+        known = self._sorted
+        self._sorted = recent if known is None else np.insert(known, known.searchsorted(recent), recent)
         self._recent.clear()

@@ -3,12 +3,12 @@
 The engine is the only caller, inside its own transaction (one a second at most). Everything else reads through the ORM.
 """
 
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
 import msgspec
-import numpy as np
 from django.db import connection
 
 from hemeroteca.frontier.lease import Written
@@ -242,11 +242,11 @@ def count_queued(crawl: int) -> int:
         return cursor.fetchone()[0]
 
 
-def seen_keys(crawl: int) -> np.ndarray:
+def seen_keys(crawl: int) -> "array[int]":
     """Keys of every page this crawl has met, read in blocks so that memory stays at 8 bytes a page."""
-    blocks = []
+    keys = array("q")
     with connection.cursor() as cursor:
         cursor.execute("SELECT key FROM visit JOIN page ON page.id = page_id WHERE crawl_id = %s", (crawl,))
         while rows := cursor.fetchmany(10_000):
-            blocks.append(np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows)))
-    return np.concatenate(blocks) if blocks else np.empty(0, dtype=np.int64)
+            keys.extend(chain.from_iterable(rows))
+    return keys

@@ -2,9 +2,16 @@
 
 import hashlib
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
+
+from hemeroteca import lazy
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy.Module("numpy")
 
 LOOKED_AT = 100_000  # characters of a text that make its fingerprint; the compiled one knows it too
 

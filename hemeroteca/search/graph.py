@@ -18,10 +18,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
-import numpy as np
+
+from hemeroteca import lazy
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy.Module("numpy")
 
 log = logging.getLogger("hemeroteca.search")
 _MAX_ANCHORS = 12  # different texts kept per page

@@ -4,13 +4,13 @@
     for found in warc.captures(Path("a.warc.gz"), spool): …      # Capture or Problem
     writer.append(warc.records(capture).source)
 
-capture     `Capture`: one exchange as it was
-builder     a capture as records: one record, one gzip member (or Zstandard frame: zstd)
-exchanges   the captures of a file, requests and attachments put together
-reader      one record, by its place (location) or from a stream;  scan: every record of a file, good or damaged
-writer      the files records are appended to, and their repair after a crash
-store       where files lie: a folder, or an object store
-keys        the key a capture is filed under;  timestamps: times as web archives write them
+capture        `Capture`: one exchange as it was
+builder        a capture as records: one record, one gzip member (or Zstandard frame: zstd)
+exchanges      the captures of a file, requests and attachments put together
+stored_record  one record, by its place (location) or from a stream;  scan: every record of a file, good or damaged
+writer         the files records are appended to, and their repair after a crash
+store          where files lie: a folder, or an object store
+keys           the key a capture is filed under;  timestamps: times as web archives write them
 """
 
 from typing import TYPE_CHECKING

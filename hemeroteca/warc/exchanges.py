@@ -17,8 +17,8 @@ from hemeroteca.warc import keys, scan, timestamps
 from hemeroteca.warc.builder import DEVICE, FINAL_URL
 from hemeroteca.warc.capture import Capture, Original
 from hemeroteca.warc.keys import DOM, SCREENSHOT
-from hemeroteca.warc.reader import MAX_HEADERS, MAX_PAYLOAD, Record
 from hemeroteca.warc.segments import NUMBER, Segmented, Segments
+from hemeroteca.warc.stored_record import MAX_HEADERS, MAX_PAYLOAD, Record
 
 IN_MEMORY = 1 << 20
 

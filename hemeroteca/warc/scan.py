@@ -16,7 +16,7 @@ import msgspec
 from isal import isal_zlib
 
 from hemeroteca.warc import zstd
-from hemeroteca.warc.reader import ANY, IS_WARC, UNREADABLE, GzipMember, Record, next_record
+from hemeroteca.warc.stored_record import ANY, IS_WARC, UNREADABLE, GzipMember, Record, next_record
 
 
 class ScannedRecord(msgspec.Struct):

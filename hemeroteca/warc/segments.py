@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hemeroteca.warc.reader import Record
+from hemeroteca.warc.stored_record import Record
 
 IN_MEMORY = 1 << 20
 MAX_OPEN = 100  # records whose last part has not come yet

@@ -2,7 +2,7 @@
 
 A file is called `NAME.warc.gz.open` until every record in it is acknowledged (its size is in the database); only then
 does it get its final name, in one rename. So a file with its final name never changes again, and whoever reads `NAME`
-looks for the open file second (`reader.find`). Where Zstandard is set, `.zst` takes the place of `.gz`. The order the
+looks for the open file second (`store.local`). Where Zstandard is set, `.zst` takes the place of `.gz`. The order the
 engine keeps:
 
     append(…) many times → sync() → commit the rows and `sizes()` in the database → close_rotated() → mark those closed

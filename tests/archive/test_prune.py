@@ -7,7 +7,7 @@ from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.prune import Retention, finish, prune
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.verify import verify
-from hemeroteca.warc import reader
+from hemeroteca.warc import stored_record
 from hemeroteca.warc.timestamps import start_ms
 from tests.archive.making import Archive
 
@@ -39,7 +39,7 @@ def payloads(archive):
     found = {}
     for row in queries.all_rows():
         holder = queries.by_record(row.refers_to) if row.refers_to else row
-        found[row.url, row.captured_ms] = reader.read(
+        found[row.url, row.captured_ms] = stored_record.read(
             archive.folder, holder.warc_name, holder.offset, holder.length
         ).payload()
     return found

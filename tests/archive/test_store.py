@@ -10,7 +10,7 @@ from hemeroteca.archive.models import WarcFile
 from hemeroteca.archive.prune import Retention, prune
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.verify import verify
-from hemeroteca.warc import reader, store
+from hemeroteca.warc import store, stored_record
 from hemeroteca.warc.timestamps import start_ms
 from tests.archive.making import Archive, small_archive
 from tests.warc.reading import by_warcio
@@ -52,7 +52,7 @@ def offload(archive, **options):
 
 
 def payloads(archive):
-    return [reader.read(archive.folder, c.warc_name, c.offset, c.length).payload() for c in archive.captures]
+    return [stored_record.read(archive.folder, c.warc_name, c.offset, c.length).payload() for c in archive.captures]
 
 
 def test_the_contract(address, tmp_path):
@@ -76,14 +76,16 @@ def test_the_contract(address, tmp_path):
 
 def test_an_archive_reads_the_same_from_the_store(archive, tmp_path):
     before = [
-        (c.record_id, reader.read(archive.folder, c.warc_name, c.offset, c.length).payload()) for c in archive.captures
+        (c.record_id, stored_record.read(archive.folder, c.warc_name, c.offset, c.length).payload())
+        for c in archive.captures
     ]
     count, total = offload(archive)
     assert count > 1
     assert total == sum(WarcFile.objects.values_list("size", flat=True))
     assert list(archive.folder.glob("*.warc.gz")) == []
     after = [
-        (c.record_id, reader.read(archive.folder, c.warc_name, c.offset, c.length).payload()) for c in archive.captures
+        (c.record_id, stored_record.read(archive.folder, c.warc_name, c.offset, c.length).payload())
+        for c in archive.captures
     ]
     assert after == before
     assert verify(archive.folder).troubles == []
@@ -110,16 +112,16 @@ def test_a_file_that_is_nowhere_is_told(archive, address):
     offload(archive)
     name = archive.captures[0].warc_name
     store.open_store(address).delete(name)
-    with pytest.raises(reader.WarcReadError, match=name):
-        reader.read(archive.folder, name, 0, 10)
+    with pytest.raises(stored_record.WarcReadError, match=name):
+        stored_record.read(archive.folder, name, 0, 10)
     assert [trouble.file for trouble in verify(archive.folder).troubles] == [name]
 
 
 def test_a_store_that_does_not_answer_is_told(archive, monkeypatch):
     offload(archive)
     monkeypatch.setenv("HEMEROTECA_ARCHIVE_STORE", "nonsense://x")
-    with pytest.raises(reader.WarcReadError, match="cannot be used"):
-        reader.read(archive.folder, archive.captures[0].warc_name, 0, 10)
+    with pytest.raises(stored_record.WarcReadError, match="cannot be used"):
+        stored_record.read(archive.folder, archive.captures[0].warc_name, 0, 10)
 
 
 @pytest.mark.parametrize("address", ["s3"], indirect=True)

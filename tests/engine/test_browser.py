@@ -9,7 +9,7 @@ import pytest
 
 from hemeroteca.fetch import FetchSettings
 from hemeroteca.fetch.browser import BrowserSettings, missing
-from hemeroteca.warc import reader
+from hemeroteca.warc import stored_record
 from tests.engine.system import System
 from tests.fetch.browser_site import STORY, Site
 
@@ -43,13 +43,13 @@ def system(tmp_path, site) -> System:
     return System(tmp_path / "data", resolve=f"*.site.test=127.0.0.1:{site.port}", delay=0)
 
 
-def records(system: System, where: str, *values: object) -> list[reader.Record]:
+def records(system: System, where: str, *values: object) -> list[stored_record.Record]:
     rows = system.rows(
         'SELECT warc_file.name, "offset", length FROM capture JOIN warc_file ON warc_file.id = capture.warc_id '
         f"WHERE {where} ORDER BY capture.id",
         *values,
     )
-    return [reader.read(system.data / "warc", *row) for row in rows]
+    return [stored_record.read(system.data / "warc", *row) for row in rows]
 
 
 def found(system: System, words: str) -> list[str]:

@@ -12,7 +12,7 @@ from hemeroteca import urls
 from hemeroteca.search.graph import LinkGraph, LinkRanks
 from hemeroteca.search.index import open_index
 from hemeroteca.search.suggest.suggester import Suggester
-from hemeroteca.warc import reader
+from hemeroteca.warc import stored_record
 from simweb import SimWeb
 from tests.engine.system import System
 from tests.waiting import PATIENCE, wait_for
@@ -100,7 +100,7 @@ def test_every_capture_is_in_the_warc_files_with_its_digest(web, system):
     )
     assert len(rows) >= 40
     for url, kind, digest, name, offset, length in rows:
-        record = reader.read(system.data / "warc", name, offset, length)
+        record = stored_record.read(system.data / "warc", name, offset, length)
         assert record.url == url
         assert record.kind == kind
         assert not record.problems()

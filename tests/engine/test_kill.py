@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from hemeroteca.warc import reader
+from hemeroteca.warc import stored_record
 from simweb import SimWeb
 from tests.engine.system import System
 from tests.environment import THOROUGH
@@ -71,7 +71,7 @@ def assert_every_capture_can_be_read(system, expected):
     )
     assert {row[0] for row in rows} >= expected
     for url, kind, digest, name, offset, length in rows:
-        record = reader.read(system.data / "warc", name, offset, length)
+        record = stored_record.read(system.data / "warc", name, offset, length)
         assert record.url == url
         assert not record.problems()
         assert kind == "revisit" or record.payload_digest == digest

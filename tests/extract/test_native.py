@@ -155,7 +155,7 @@ def nested(draw: st.DrawFn) -> str:
     return draw(st.sampled_from(["", "<!DOCTYPE html>", "<html lang=es><head><title>T</title></head><body>"])) + body
 
 
-@settings(derandomize=True, max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(derandomize=True, max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(nested())
 def test_any_nesting(page: str) -> None:
     same(page.encode())

@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hemeroteca.extract import Document, Limits, markup, read
+from hemeroteca.extract.document import BREAK
 
 LIMITS = Limits(html_tags=300, depth=50, text_chars=500, links=20, anchor_chars=30, href_chars=100, headings_chars=100)
 SECONDS = 60  # of processor time, for what takes one here
@@ -71,8 +72,8 @@ def test_a_tab_stands_before_each_tag_of_a_block(parts):
     expected = bytearray()
     for at, byte in enumerate(scan.bytes.tobytes()):
         if at in blocks and expected[-1] <= 32:
-            expected[-1] = ord(markup.BREAK)
+            expected[-1] = ord(BREAK)
         elif at in blocks:
-            expected += markup.BREAK.encode()
+            expected += BREAK.encode()
         expected.append(byte)
     assert markup._marked(scan) == bytes(expected)

@@ -7,7 +7,7 @@ from hemeroteca.frontier.seen import SeenSet
 KEYS = st.integers(-(2**63), 2**63 - 1)
 
 
-@given(known=st.lists(KEYS), batches=st.lists(st.lists(KEYS, max_size=8), max_size=20))
+@given(known=st.lists(KEYS, unique=True), batches=st.lists(st.lists(KEYS, max_size=8), max_size=20))
 def test_each_key_is_new_exactly_once(known, batches):
     keys, reference = SeenSet(known), set(known)
     for batch in batches:

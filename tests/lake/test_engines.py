@@ -56,6 +56,13 @@ PIPELINES = [
         "day": {"$dateToString": {"format": "%d/%m/%Y %H:%M", "date": "$timestamp"}}}},
      {"$sort": {"revid": 1}}],
 ]  # fmt: skip
+# What Spark does to be quick with many rows: to compile each question, and to plan it anew in its middle.
+FEW_ROWS = {
+    "shuffle.partitions": "1",
+    "codegen.wholeStage": "false",
+    "codegen.factoryMode": "NO_CODEGEN",
+    "adaptive.enabled": "false",
+}
 COMPARISONS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$regex", "$options", "$exists", "$not",
                "$size", "$and", "$or", "$nor", "$expr")  # fmt: skip
 
@@ -107,12 +114,13 @@ def lake(request, store):
         pytest.importorskip("pyspark", reason="pyspark is not installed (tests/install brings it: the extra `spark`)")
         if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
             pytest.skip("Spark needs Java (tests/install brings it on Debian: default-jre-headless)")
-        # a JVM that compiles little and quickly, and few parts: the questions are many and the rows few
+        # a JVM that compiles little and quickly: the questions are many and the rows few
         quick = '--driver-java-options "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"'
-        os.environ["PYSPARK_SUBMIT_ARGS"] = f"--master local[2] --driver-memory 1g {quick} pyspark-shell"
+        os.environ["PYSPARK_SUBMIT_ARGS"] = f"--master local[1] --driver-memory 1g {quick} pyspark-shell"
     found = Lake(*store, request.param)
     if request.param == "spark":
-        found.connection._session.conf.set("spark.sql.shuffle.partitions", "2")
+        for setting, value in FEW_ROWS.items():
+            found.connection._session.conf.set(f"spark.sql.{setting}", value)
     yield found
     found.close()
 

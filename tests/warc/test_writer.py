@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hemeroteca.warc import reader
+from hemeroteca.warc import stored_record
 from hemeroteca.warc.writer import OPEN, WarcWriteError, WarcWriter
 from tests.waiting import PATIENCE
 from tests.warc.making import exchange
@@ -32,7 +32,7 @@ def test_records_are_found_where_append_says(tmp_path):
     places = [(records, writer.append(records.data)) for records in map(page, range(3))]
     writer.sync()
     for records, (name, offset) in places:
-        found = reader.read(tmp_path, name, offset, records.main.length)
+        found = stored_record.read(tmp_path, name, offset, records.main.length)
         assert found.payload_digest == records.digest
         assert found.problems() == []
     (closed,) = writer.close()
@@ -76,7 +76,7 @@ def test_a_record_longer_than_a_file_may_be_is_still_written_whole(tmp_path):
     one, offset = writer.append(records.data)
     two, _ = writer.append(page(2).data)
     assert one != two
-    assert reader.read(tmp_path, one, offset, records.main.length).problems() == []
+    assert stored_record.read(tmp_path, one, offset, records.main.length).problems() == []
 
 
 def test_streamed_records_are_appended_from_their_file(tmp_path):

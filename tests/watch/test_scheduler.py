@@ -339,6 +339,7 @@ def test_a_page_that_somebody_tries_out_is_not_left_alone_for_a_month(tmp_path):
     assert page.next_reason["code"] != "then-latest"
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("mode", ["auto", "simple", "fixed 24"])
 def test_an_instance_that_was_off_for_a_week_catches_up_without_a_stampede(tmp_path, mode):
     sub = subscribe(mode=mode, max_hours=72)

@@ -119,6 +119,7 @@ def test_a_source_that_lies_is_heard_less_and_less(tmp_path):
     assert source.right == 0
 
 
+@pytest.mark.simulation
 def test_a_source_that_names_pages_that_are_not_there_is_soon_asked_for_proof(tmp_path):
     world, source = quiet_site(tmp_path, 1)
     active = SignalSource.State.ACTIVE

@@ -28,6 +28,7 @@ def test_policies_that_share_a_budget_keep_to_it(tmp_path, mode):
     assert min(world.visits.values()) >= 2
 
 
+@pytest.mark.simulation
 def test_a_budget_is_spent_evenly_and_never_exceeded(tmp_path):
     sub = subscribe(visits_per_day=24)
     world = World(tmp_path)
@@ -99,6 +100,7 @@ def test_a_budget_of_bytes_closes_until_it_is_paid_back(tmp_path):
     assert 20 <= world.visits["https://news.test/a"] <= 45  # ten visits of 10 kB a day instead of 24
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("whose", ["subscription", "collection", "site", "instance"])
 @pytest.mark.parametrize(("limit", "expected"), [({"visits_per_day": 4}, 40), ({"bytes_per_day": 40_000}, 40)])
 def test_a_budget_is_the_same_however_often_the_engine_starts_again(tmp_path, whose, limit, expected):

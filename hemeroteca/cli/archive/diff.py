@@ -60,7 +60,7 @@ def diff(
     setup(data, must_exist=True)
     from hemeroteca.archive import content, lookup
     from hemeroteca.errors import Refused
-    from hemeroteca.warc.reader import WarcReadError
+    from hemeroteca.warc.stored_record import WarcReadError
     from hemeroteca.warc.timestamps import iso
 
     rules = _with_options(content.rules_of(url), ignore or [], keep or [], ignore_text or [], threshold)

@@ -64,7 +64,7 @@ def get(
     from hemeroteca.archive import queries, rendered
     from hemeroteca.archive.export import facts
     from hemeroteca.archive.lookup import no_capture
-    from hemeroteca.warc import reader
+    from hemeroteca.warc import stored_record
 
     row = queries.closest(url, moment(at)) if at else queries.latest(url)
     if row is None:
@@ -77,7 +77,7 @@ def get(
         give_up(f"no browser opened that capture of {url}; leave out --rendered")
     try:
         record = queries.holder(row).location(folder).read()
-    except reader.WarcReadError as error:
+    except stored_record.WarcReadError as error:
         give_up(str(error))
     record.body.seek(0)
     encoding = record.header("content-encoding") if decoded else ""

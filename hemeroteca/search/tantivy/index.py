@@ -13,13 +13,13 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
-import numpy as np
 import tantivy
 from tantivy import Occur, Order, Query
 
+from hemeroteca import lazy
 from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search.analysis import BIGRAMS
 from hemeroteca.search.index import (
@@ -39,6 +39,11 @@ from hemeroteca.search.tantivy import analyzers
 from hemeroteca.search.tantivy.index_writer import SCHEMA_VERSION, TantivyWriter, schema, stored
 from hemeroteca.search.tantivy.mapped_files import DEFAULT_BYTES, MappedFiles
 from hemeroteca.search.tantivy.translation import translated
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy.Module("numpy")
 
 _VERSION_FILE = "hemeroteca.json"
 # What the engine raises; a defect in it surfaces as PanicException, which is no Exception and would end the process.
@@ -100,7 +105,7 @@ class TantivyReader:
             scores[key] = scores.get(key, 0.0) + score
         return scores
 
-    def score_table(self, queries: Sequence[expressions.Query], keys: Sequence[int]) -> np.ndarray:
+    def score_table(self, queries: Sequence[expressions.Query], keys: Sequence[int]) -> "np.ndarray":
         table = np.zeros((len(queries), len(keys)))
         columns = {key: column for column, key in enumerate(keys)}
         for row, key, score in self._scored(queries, keys):
@@ -132,10 +137,10 @@ class TantivyReader:
         return math.inf
 
     @_told
-    def columns(self, names: Iterable[str], places: Sequence[Any]) -> dict[str, np.ndarray]:
+    def columns(self, names: Iterable[str], places: Sequence[Any]) -> "dict[str, np.ndarray]":
         return {name: self._column(name, places) for name in names}
 
-    def _column(self, name: str, places: Sequence[Any]) -> np.ndarray:
+    def _column(self, name: str, places: Sequence[Any]) -> "np.ndarray":
         values = self._searcher.fast_field_values(name, list(places)) if places else []
         try:
             return np.array(values, dtype=np.int64)
