@@ -15,7 +15,7 @@ ifneq ($(and $(CARGO),$(wildcard $(RUSTUP))),)
 export RUSTUP_HOME ?= $(RUSTUP)
 endif
 
-.PHONY: setup setup-dev native run demo test cargo-test bench lint format messages lock
+.PHONY: setup setup-dev native run demo test cargo-test bench lint style types imports format messages lock
 
 setup: .venv/.installed native
 
@@ -64,10 +64,16 @@ cargo-test:
 bench: setup-dev
 	$(BIN)/python -m bench
 
-lint: setup-dev
+lint: style types imports
+
+style: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: setup-dev
 	$(BIN)/mypy
+
+imports: setup-dev
 	$(BIN)/lint-imports
 
 format: setup-dev
