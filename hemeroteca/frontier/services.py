@@ -263,7 +263,7 @@ def set_site(actor: Actor, host: str, changes: dict[str, Any]) -> SiteSettings:
     try:
         kept = msgspec.convert(merged, SiteSettings, strict=False)
     except msgspec.ValidationError as error:
-        raise Invalid(f"settings of {name}: {error}")
+        raise Invalid(f"settings of {name}: {_unreadable(changes) or error}")
     _in_range(kept)
     try:
         check_rules(change.ChangeRules(**msgspec.structs.asdict(kept.comparison())))
@@ -275,6 +275,19 @@ def set_site(actor: Actor, host: str, changes: dict[str, Any]) -> SiteSettings:
         row.save(update_fields=["settings", "revision"])
     audit.note(actor, "site changed", name, ", ".join(sorted(changes)))
     return kept
+
+
+def _unreadable(changes: dict[str, Any]) -> str:
+    """Which of the values given for a site cannot be one, and what can."""
+    forms = {bool: "true or false", int: "a whole number, like 5000000", float | None: "a number, like 12.5"}
+    for field in msgspec.structs.fields(SiteSettings):
+        value = changes.get(field.name)
+        try:
+            msgspec.convert(value, field.type, strict=False)
+        except msgspec.ValidationError:
+            if value is not None and field.type in forms:
+                return f"{field.name} is {str(value)[:40]!r}; write {forms[field.type]}"
+    return ""
 
 
 def _origins(host: str, given: str | list[str]) -> list[str]:

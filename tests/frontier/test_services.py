@@ -43,7 +43,7 @@ def test_settings_of_a_site_are_checked_and_kept():
     assert services.set_site(SYSTEM, "a.test", {"delay": None}).delay is None
     with pytest.raises(Refused, match="not a setting"):
         services.set_site(SYSTEM, "a.test", {"dealy": "2"})
-    with pytest.raises(Refused):
+    with pytest.raises(Refused, match="delay is 'fast'; write a number"):
         services.set_site(SYSTEM, "a.test", {"delay": "fast"})
 
 

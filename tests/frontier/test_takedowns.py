@@ -3,6 +3,7 @@
 import pytest
 
 from hemeroteca.accounts import SYSTEM, Actor, Role
+from hemeroteca.archive import lookup
 from hemeroteca.errors import Conflict, Denied, Invalid, NotFound
 from hemeroteca.frontier import services, takedowns
 from hemeroteca.frontier.models import Crawl
@@ -55,6 +56,12 @@ def test_only_who_may_erase_takes_down_and_lifts():
         takedowns.take_down(SYSTEM, "a.example", "exact", " ")
     with pytest.raises(Invalid):
         takedowns.take_down(SYSTEM, "http://", "exact", "because")
+
+
+def test_nobody_is_advised_to_crawl_what_was_taken_down():
+    takedowns.take_down(SYSTEM, "a.example/x", "exact", "because")
+    assert "was taken down" in str(lookup.no_capture("https://a.example/x"))
+    assert "hemeroteca crawl https://a.example/y" in str(lookup.no_capture("https://a.example/y"))
 
 
 def test_a_page_that_was_taken_down_cannot_be_saved():

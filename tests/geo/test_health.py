@@ -9,9 +9,12 @@ import zlib
 import pytest
 
 from hemeroteca import config
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.fetch.client import Reply
 from hemeroteca.geo import health, queries, services
 from hemeroteca.geo.models import HealthCheck, Service
+from hemeroteca.jobs import services as jobs
+from hemeroteca.jobs.runner import Runner
 from simweb.tls import self_signed_context
 from tests.geo.test_catalogue import CAPABILITIES, take
 from tests.geo.test_detection import WMS
@@ -189,3 +192,10 @@ def test_the_end_of_a_certificate_is_read_from_a_real_server(tmp_path):
     assert 29 < days <= 30
     assert health.certificate_expiry("http://127.0.0.1/wms", settings) == 0
     server.close()
+
+
+@pytest.mark.django_db
+def test_a_check_of_a_service_that_is_not_there_fails_and_says_so():
+    job = Runner().run(jobs.submit(SYSTEM, "geo.check", {"services": [999]}, here=True))
+    assert job.state == "failed"
+    assert "there is no geographic service '999'" in job.message

@@ -28,7 +28,7 @@ def versions(
 
     rows = queries.captures_of(url, limit=100_000) if all_captures else queries.versions_of(url, limit=100_000)
     if not rows:
-        raise no_capture(url)
+        give_up(str(no_capture(url)))
     if as_json:
         for row in rows:
             tell(facts(row))
@@ -68,7 +68,7 @@ def get(
 
     row = queries.closest(url, moment(at)) if at else queries.latest(url)
     if row is None:
-        raise no_capture(url)
+        give_up(str(no_capture(url)))
     if as_json:
         tell(facts(row))
         return
