@@ -173,9 +173,8 @@ class Books:
         host = self._leave(lease, visit)
         if not visit.page:
             return True
-        if state is State.QUEUED or not (
-            visit.asked or how is How.DONE
-        ):  # done unasked: another crawl's capture serves
+        made = visit.asked or how is How.DONE  # done unasked: another crawl's capture serves
+        if state is State.QUEUED or not made:
             self.taken[visit.crawl] -= 1
         self.unwritten.append(Written(host, visit, state, int(due * 1000), attempts, reason, outcome))
         self._tell(visit, how, reason)
