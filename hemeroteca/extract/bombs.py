@@ -28,11 +28,11 @@ _SIMPLE = re.compile(rb"(?:\s++[a-zA-Z][\w:.-]*+(?:=\"[^\"<>]*+\")?){0,20}+\s*+/
 _CLEAN_ATTRIBUTES = rb"(?:\s++[a-zA-Z][\w:.-]*+(?:=\"[^\"<>]*+\"|='[^'<>]*+'|=[^\s\"'=<>`]++)?){0,20}+\s*+/?+"
 _RAW_NAMES = (b"script", b"style", b"textarea", b"title", b"iframe", b"noembed", b"noframes", b"xmp")
 _CLEAN = (  # compiled when the first doubtful page is met
-    rb"(?:[^<]++"
+    rb"(?>(?:[^<]++"  # atomic: see `nesting`
     rb"|</?(?!(?:plaintext|%s)[\s/>])[a-zA-Z][\w:-]*+%s>"
     rb"|%s"
-    rb"|<!--(?:[^<>-]++|-(?!->))*+-->"
-    rb"|<!doctype[^<>\"']*+>)*+"
+    rb"|<!--(?>(?:[^<>-]++|-(?!->))*)-->"
+    rb"|<!doctype[^<>\"']*+>)*)"
     % (
         b"|".join(_RAW_NAMES),
         _CLEAN_ATTRIBUTES,

@@ -141,7 +141,7 @@ def _rules(sheet: str) -> Iterator[tuple[str, str]]:
 
 _WHITE = " \t\n\r\f"
 MAX_SHEET = 300_000  # characters
-_COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*+\*/")
+_COMMENT = re.compile(r"/\*(?>(?:[^*]|\*(?!/))*)\*/")  # atomic: see `nesting`
 _BRACE = re.compile(r"[{}]")
 _SIMPLE = re.compile(r"[a-zA-Z0-9]*([.#])(-?[A-Za-z_][\w-]{0,99})", re.A)
 _NAMED = re.compile(r"([.#])(-?[A-Za-z_][\w-]{0,99})", re.A)

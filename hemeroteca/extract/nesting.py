@@ -31,7 +31,8 @@ _BEFORE_SIGN[[*b"abcdefghijklmnopqrstuvwxyz0123456789-_:."]] = True
 _LETTER = np.zeros(256, np.bool_)
 _LETTER[[*b"abcdefghijklmnopqrstuvwxyz"]] = True
 _NAME = re.compile("[a-z][a-z0-9-]*")
-_DECLARATION = re.compile(rb"<!--(?:[^>-]|-(?!->))*+-->|<!doctype[^>]*+>")
+# (Atomic, not possessive: with a look ahead inside, Python before 3.11.5 matches nothing.)
+_DECLARATION = re.compile(rb"<!--(?>(?:[^>-]|-(?!->))*)-->|<!doctype[^>]*+>")
 _OTHER_VALUE = re.compile(rb"[^\s\"'=<>`]++(?=[\s>])|'[^\"'=<>`]*+'(?=[\s/>])")
 MAX_OTHER_VALUES = 2000
 _MASKS = np.array([(1 << 8 * length) - 1 for length in range(9)], np.uint64)  # keep so many bytes of eight
