@@ -14,7 +14,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 def test_search_leads_to_the_result_and_to_its_archived_copy(visit, world):
     page = visit("/")
-    page.keyboard.type("panaderos")  # the box has the focus
+    page.locator("#q:focus").wait_for()  # without a click, soon after the page is there
+    page.keyboard.type("panaderos")
     page.keyboard.press("Enter")
     result = page.get_by_role("listitem").filter(has_text="El precio del pan sube otra vez")
     result.wait_for()
