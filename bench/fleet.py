@@ -66,10 +66,12 @@ def _offers(device, count: int) -> None:
     from hemeroteca.fleet import dispatch, protocol
 
     hosts = [
-        protocol.HostWork(host=f"h{n}.test", delay=1.0, tasks=[protocol.Task(url=f"http://h{n}.test/a/page-{n}.html")])
+        protocol.HostWork(
+            host=f"h{n}.test", delay=1.0, tasks=[protocol.UrlTask(url=f"http://h{n}.test/a/page-{n}.html")]
+        )
         for n in range(BLOCK)
     ]
-    work = protocol.Work(hosts=hosts)
+    work = protocol.LeasedWork(hosts=hosts)
     offer = dispatch.Offer(share=device.pk, activity="crawls", urls=BLOCK, work=work, seconds=60.0)
     dispatch.offer([offer] * count)
 
@@ -118,7 +120,7 @@ def _ingest(device) -> Row:
     from hemeroteca import urls
     from hemeroteca.fetch import Guard
     from hemeroteca.fleet import dispatch, services
-    from hemeroteca.fleet.device.result_file import Answer, Results
+    from hemeroteca.fleet.device.result_file import FetchedUrl, ResultFile
     from hemeroteca.fleet.models import Block, UploadPart
     from hemeroteca.ingest.ingestion import ingest
     from hemeroteca.ingest.rules import Rules
@@ -129,10 +131,10 @@ def _ingest(device) -> Row:
     pages = {
         f"http://h{n}.test/p": f"<title>Page {n}</title>{links}{paragraph * 30} {n}".encode() for n in range(BLOCK)
     }
-    results = Results("bench")
+    results = ResultFile("bench")
     for url, body in pages.items():
         head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
-        results.add(Answer(url, 200, b"GET /p HTTP/1.1\r\n\r\n", head, body, "93.184.216.34"))
+        results.add(FetchedUrl(url, 200, b"GET /p HTTP/1.1\r\n\r\n", head, body, "93.184.216.34"))
     file = results.finish()
     file.seek(0)
     data = file.read()

@@ -21,7 +21,7 @@ from hemeroteca.fleet.assignment import STRATEGIES, distance
 from hemeroteca.fleet.device import fetching
 from hemeroteca.fleet.device.caps import Caps, Meter
 from hemeroteca.fleet.device.fetching import ThreadFetching
-from hemeroteca.fleet.device.link import Link
+from hemeroteca.fleet.device.link import CoordinatorLink
 from hemeroteca.fleet.device.stages import Worker
 from hemeroteca.fleet.geolocation import CENTRES
 
@@ -78,7 +78,7 @@ class Device:
         self._thread.join(60)
 
 
-class PlacedLink(Link):
+class PlacedLink(CoordinatorLink):
     """Speaks to the coordinator from an address of its country."""
 
     source = ""

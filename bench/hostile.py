@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench import machine
-from hemeroteca.search.results import READER, Options
+from hemeroteca.search.results import READER, SearchOptions
 from hemeroteca.search.searcher import Searcher, open_searcher
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -38,16 +38,16 @@ def ask(folder: Path) -> list[Answered]:
     found = [_timed(name, searcher, query) for name, query in queries(words).items()]
     common = " ".join(words[:12])
     for name, query, options in (
-        ("counts of all documents", "-xyzzyx", Options(facets=True)),
-        ("counts of any of 400 words", " OR ".join(words[:400]), Options(facets=True)),
-        ("400 common words, newest first", " ".join(words[:400]), Options(sort="newest")),
-        ("every one of 12 common words", common, Options(every=True)),
+        ("counts of all documents", "-xyzzyx", SearchOptions(facets=True)),
+        ("counts of any of 400 words", " OR ".join(words[:400]), SearchOptions(facets=True)),
+        ("400 common words, newest first", " ".join(words[:400]), SearchOptions(sort="newest")),
+        ("every one of 12 common words", common, SearchOptions(every=True)),
     ):
         found.append(_timed(name, searcher, query, options))
     return [*found, _paged(searcher, common)]
 
 
-def _timed(name: str, searcher: Searcher, query: str, options: Options = READER, cursor: str = "") -> Answered:
+def _timed(name: str, searcher: Searcher, query: str, options: SearchOptions = READER, cursor: str = "") -> Answered:
     clock, cpu = time.perf_counter(), time.process_time()
     searcher.search(query, options=options, cursor=cursor)
     return Answered(name, time.perf_counter() - clock, time.process_time() - cpu)

@@ -79,7 +79,7 @@ def permissions() -> str:
     from hemeroteca.accounts.permissions import ACTIONS, Role, Strangers
     from hemeroteca.api.protocols import PROTOCOLS
     from hemeroteca.api.routes import ROUTES
-    from hemeroteca.cli import ACTIONS as COMMANDS_ACTIONS
+    from hemeroteca.cli import actions
     from hemeroteca.console.routes import PAGES
 
     lines = ["# Permissions", "", NOTICE, "", PERMISSIONS, "", "| action | | who |", "|---|---|---|"]
@@ -97,7 +97,7 @@ def permissions() -> str:
     for page in PAGES:
         lines.append(f"| `/{page.address}` | `{page.see}` | {f'`{page.send}`' if page.send else ''} |")
     lines += ["", "## Commands", "", "| command | action |", "|---|---|"]
-    lines += [f"| `hemeroteca {words}` | `{action}` |" for words, action in COMMANDS_ACTIONS.items()]
+    lines += [f"| `hemeroteca {words}` | `{action}` |" for words, action in actions().items()]
     return "\n".join(lines) + "\n"
 
 

@@ -27,228 +27,152 @@ class ConfigError(ValueError):
     """A setting that cannot be used; the message names it, the reason and what to write instead."""
 
 
+def setting(default: Any, help: str) -> Any:  # noqa: A002
+    return field(default=default, metadata={"help": help})
+
+
 @dataclass(frozen=True)
 class Config:
     """All settings, in the order a person would look for them."""
 
-    data: Path = field(default=Path("hemeroteca-data"), metadata={"help": "folder that holds everything"})
-    database: str = field(
-        default="",
-        metadata={"help": "PostgreSQL address (postgresql://user:pass@host/db); empty: SQLite in `data`"},
-    )
+    data: Path = setting(Path("hemeroteca-data"), "folder that holds everything")  # noqa: RUF009
+    database: str = setting("", "PostgreSQL address (postgresql://user:pass@host/db); empty: SQLite in `data`")
 
     # who we say we are
-    contact: str = field(
-        default="",
-        metadata={"help": "address or page where a webmaster can reach you; sent in the User-Agent"},
-    )
-    user_agent: str = field(
-        default="", metadata={"help": "whole User-Agent header; empty: Hemeroteca/<version> (+contact)"}
-    )
+    contact: str = setting("", "address or page where a webmaster can reach you; sent in the User-Agent")
+    user_agent: str = setting("", "whole User-Agent header; empty: Hemeroteca/<version> (+contact)")
 
     # politeness
-    delay: float = field(default=1.0, metadata={"help": "least seconds between two requests to a host"})
-    delay_factor: float = field(default=5.0, metadata={"help": "delay as a multiple of the last response time"})
-    max_delay: float = field(default=30.0, metadata={"help": "longest adaptive delay, in seconds"})
-    max_crawl_delay: float = field(default=120.0, metadata={"help": "longest Crawl-delay obeyed, in seconds"})
-    concurrency: int = field(default=64, metadata={"help": "most requests under way at once, over all hosts"})
-    address_concurrency: int = field(
-        default=4, metadata={"help": "most requests under way at once to one address, however many hosts live there"}
+    delay: float = setting(1.0, "least seconds between two requests to a host")
+    delay_factor: float = setting(5.0, "delay as a multiple of the last response time")
+    max_delay: float = setting(30.0, "longest adaptive delay, in seconds")
+    max_crawl_delay: float = setting(120.0, "longest Crawl-delay obeyed, in seconds")
+    concurrency: int = setting(64, "most requests under way at once, over all hosts")
+    address_concurrency: int = setting(
+        4, "most requests under way at once to one address, however many hosts live there"
     )
-    host_page_cap: int = field(default=1_000_000, metadata={"help": "most pages kept per host (trap defence)"})
-
-    same_text_cap: int = field(
-        default=200, metadata={"help": "pages of a host that say the same after which what they lead to is held back"}
-    )
-    most_depth: int = field(default=200, metadata={"help": "links from a seed at which a crawl goes no deeper"})
+    host_page_cap: int = setting(1_000_000, "most pages kept per host (trap defence)")
+    same_text_cap: int = setting(200, "pages of a host that say the same after which what they lead to is held back")
+    most_depth: int = setting(200, "links from a seed at which a crawl goes no deeper")
 
     # watching
-    watch_visits_per_day: int = field(
-        default=0, metadata={"help": "most visits a day of watched pages, all together; 0: no limit"}
-    )
-    watch_bytes_per_day: int = field(
-        default=0, metadata={"help": "most bytes a day received by such visits; 0: no limit"}
-    )
-    watch_saved_minutes: float = field(
-        default=10.0,
-        metadata={
-            "help": "minutes' worth of a budget that may be saved up; more for a machine that sleeps, "
-            "which then makes many visits when it wakes"
-        },
+    watch_visits_per_day: int = setting(0, "most visits a day of watched pages, all together; 0: no limit")
+    watch_bytes_per_day: int = setting(0, "most bytes a day received by such visits; 0: no limit")
+    watch_saved_minutes: float = setting(
+        10.0,
+        "minutes' worth of a budget that may be saved up; more for a machine that sleeps, "
+        "which then makes many visits when it wakes",
     )
 
     # fetching
-    allow_private: bool = field(
-        default=False, metadata={"help": "fetch from private and loopback addresses too (tests, intranets)"}
+    allow_private: bool = setting(False, "fetch from private and loopback addresses too (tests, intranets)")
+    allow_networks: tuple[str, ...] = setting(
+        (), "networks that are opened though they are not public, e.g. 192.0.2.0/24"
     )
-    allow_networks: tuple[str, ...] = field(
-        default=(), metadata={"help": "networks that are opened though they are not public, e.g. 192.0.2.0/24"}
+    resolve: tuple[str, ...] = setting(
+        (), "fixed addresses, `pattern=ip[:port]` each, e.g. `*.sim.test=127.0.0.1:8900`"
     )
-    resolve: tuple[str, ...] = field(
-        default=(),
-        metadata={"help": "fixed addresses, `pattern=ip[:port]` each, e.g. `*.sim.test=127.0.0.1:8900`"},
-    )
-    connect_timeout: float = field(default=20.0, metadata={"help": "seconds to connect"})
-    timeout: float = field(default=120.0, metadata={"help": "seconds a whole response may take"})
-    low_speed_seconds: int = field(
-        default=30, metadata={"help": "seconds below 10 bytes/s after which a response is given up"}
-    )
-    max_body_bytes: int = field(default=64 << 20, metadata={"help": "longest body kept; the rest is cut and noted"})
-    max_header_bytes: int = field(default=64 << 10, metadata={"help": "longest header block accepted"})
-    spool_bytes: int = field(default=1 << 20, metadata={"help": "bodies longer than this wait on disk, not in memory"})
-    proxy: str = field(default="", metadata={"help": "proxy for all requests, e.g. socks5h://127.0.0.1:9050"})
-    max_redirects: int = field(default=10, metadata={"help": "redirects followed in a row"})
-    retries: int = field(default=2, metadata={"help": "further tries after a passing failure"})
-    retry_seconds: float = field(default=5.0, metadata={"help": "wait before the first further try; doubles"})
+    connect_timeout: float = setting(20.0, "seconds to connect")
+    timeout: float = setting(120.0, "seconds a whole response may take")
+    low_speed_seconds: int = setting(30, "seconds below 10 bytes/s after which a response is given up")
+    max_body_bytes: int = setting(64 << 20, "longest body kept; the rest is cut and noted")
+    max_header_bytes: int = setting(64 << 10, "longest header block accepted")
+    spool_bytes: int = setting(1 << 20, "bodies longer than this wait on disk, not in memory")
+    proxy: str = setting("", "proxy for all requests, e.g. socks5h://127.0.0.1:9050")
+    max_redirects: int = setting(10, "redirects followed in a row")
+    retries: int = setting(2, "further tries after a passing failure")
+    retry_seconds: float = setting(5.0, "wait before the first further try; doubles")
 
     # work on this machine
-    ingest_processes: int = field(
-        default=0, metadata={"help": "processes that read pages; 0: one less than the cores, at least one"}
+    ingest_processes: int = setting(0, "processes that read pages; 0: one less than the cores, at least one")
+    job_processes: int = setting(2, "jobs that `serve` does at once; each process lives only while there is work")
+    job_limits: tuple[str, ...] = setting(
+        ("archive.import=1", "instance.backup=1", "fleet.webhook=1"),
+        "most jobs of a kind that run at once, `kind=number` each, e.g. `wiki.extract=1`",
     )
-    job_processes: int = field(
-        default=2, metadata={"help": "jobs that `serve` does at once; each process lives only while there is work"}
+    commit_seconds: float = setting(1.0, "longest time between two commits")
+    min_free_bytes: int = setting(256 << 20, "crawls stop when less is free on the disk")
+    warc_bytes: int = setting(1 << 30, "a WARC file is closed at this size")
+    warc_compression: str = setting(
+        "gzip", "of new files: gzip, which every tool reads, or zstd (smaller; extra `zstd`)"
     )
-    job_limits: tuple[str, ...] = field(
-        default=("archive.import=1", "instance.backup=1", "fleet.webhook=1"),
-        metadata={"help": "most jobs of a kind that run at once, `kind=number` each, e.g. `wiki.extract=1`"},
+    archive_store: str = setting(
+        "", "object store closed WARC files are brought to, e.g. s3://bucket/prefix; empty: they stay in `data`"
     )
-    commit_seconds: float = field(default=1.0, metadata={"help": "longest time between two commits"})
-    min_free_bytes: int = field(default=256 << 20, metadata={"help": "crawls stop when less is free on the disk"})
-    warc_bytes: int = field(default=1 << 30, metadata={"help": "a WARC file is closed at this size"})
-    warc_compression: str = field(
-        default="gzip",
-        metadata={"help": "of new files: gzip, which every tool reads, or zstd (smaller; extra `zstd`)"},
+    archive_keep_bytes: int = setting(
+        2 << 30, "files brought to that store stay in `data` too, the newest so many bytes"
     )
-    archive_store: str = field(
-        default="",
-        metadata={
-            "help": "object store closed WARC files are brought to, e.g. s3://bucket/prefix; empty: they stay in `data`"
-        },
+    upload_bytes: int = setting(20 << 30, "longest file of captures that may be sent over the network; 0: none")
+    index_heap_bytes: int = setting(32 << 20, "memory of the search index writer")
+    index_commit_seconds: float = setting(10.0, "longest time until a new page can be found by search while crawling")
+    index_versions: bool = setting(True, "index every version of every page too, for `at:` and searches of the past")
+    title_opens_live: bool = setting(
+        False, "titles of results open the live page, the small link the archived copy; false: the reverse"
     )
-    archive_keep_bytes: int = field(
-        default=2 << 30,
-        metadata={"help": "files brought to that store stay in `data` too, the newest so many bytes"},
-    )
-    upload_bytes: int = field(
-        default=20 << 30, metadata={"help": "longest file of captures that may be sent over the network; 0: none"}
-    )
-    index_heap_bytes: int = field(default=32 << 20, metadata={"help": "memory of the search index writer"})
-    index_commit_seconds: float = field(
-        default=10.0, metadata={"help": "longest time until a new page can be found by search while crawling"}
-    )
-    index_versions: bool = field(
-        default=True,
-        metadata={"help": "index every version of every page too, for `at:` and searches of the past"},
-    )
-
-    title_opens_live: bool = field(
-        default=False,
-        metadata={"help": "titles of results open the live page, the small link the archived copy; false: the reverse"},
-    )
-
-    search_mapped_bytes: int = field(
-        default=160 << 20,
-        metadata={
-            "help": "memory of mapped files a process that searches keeps, about; beyond it the index is opened anew "
-            "(Linux; what was read stays in the system's cache)"
-        },
+    search_mapped_bytes: int = setting(
+        160 << 20,
+        "memory of mapped files a process that searches keeps, about; beyond it the index is opened anew "
+        "(Linux; what was read stays in the system's cache)",
     )
 
     # geographic services
-    geo_check_hours: float = field(
-        default=24.0, metadata={"help": "hours after which `serve` looks at a geographic service again; 0: never"}
-    )
-    geo_check_deep: bool = field(
-        default=True, metadata={"help": "ask for a small map or a feature and for metadata too when it looks"}
-    )
-
-    geo_harvest_hours: float = field(
-        default=168.0, metadata={"help": "hours after which `serve` harvests a catalogue of others again; 0: never"}
+    geo_check_hours: float = setting(24.0, "hours after which `serve` looks at a geographic service again; 0: never")
+    geo_check_deep: bool = setting(True, "ask for a small map or a feature and for metadata too when it looks")
+    geo_harvest_hours: float = setting(
+        168.0, "hours after which `serve` harvests a catalogue of others again; 0: never"
     )
 
     # wikis
-    wiki_requests_per_minute: float = field(
-        default=0.0,
-        metadata={
-            "help": "requests a minute to one farm of wikis, all workers together; 0: Wikimedia 200, others by `delay`"
-        },
+    wiki_requests_per_minute: float = setting(
+        0.0, "requests a minute to one farm of wikis, all workers together; 0: Wikimedia 200, others by `delay`"
     )
-    wiki_follow_seconds: float = field(
-        default=120.0,
-        metadata={
-            "help": "seconds between looks at what a wiki announces, in `serve`; 0: articles are not kept up to date"
-        },
+    wiki_follow_seconds: float = setting(
+        120.0, "seconds between looks at what a wiki announces, in `serve`; 0: articles are not kept up to date"
     )
-    wiki_stream: str = field(
-        default="",
-        metadata={
-            "help": "address of a stream of events (Wikimedia's EventStreams) that `serve` hears for the wikis of its "
-            "farm; empty: their recent changes are asked for"
-        },
+    wiki_stream: str = setting(
+        "",
+        "address of a stream of events (Wikimedia's EventStreams) that `serve` hears for the wikis of its "
+        "farm; empty: their recent changes are asked for",
     )
-    wiki_countries: str = field(
-        default="", metadata={"help": "file (MMDB, such as GeoLite2 Country) that tells the country of an address"}
-    )
-    wiki_token: str = field(default="", metadata={"help": "OAuth 2 token sent to the APIs of wikis"})
-    wiki_user: str = field(default="", metadata={"help": "name of a bot password at the wiki (User@bot)"})
-    wiki_password: str = field(default="", metadata={"help": "that bot password"})
-    lake_store: str = field(
-        default="",
-        metadata={"help": "object store of the lake, e.g. s3://bucket/lake; empty: the folder `lake` in `data`"},
-    )
+    wiki_countries: str = setting("", "file (MMDB, such as GeoLite2 Country) that tells the country of an address")
+    wiki_token: str = setting("", "OAuth 2 token sent to the APIs of wikis")
+    wiki_user: str = setting("", "name of a bot password at the wiki (User@bot)")
+    wiki_password: str = setting("", "that bot password")
+    lake_store: str = setting("", "object store of the lake, e.g. s3://bucket/lake; empty: the folder `lake` in `data`")
 
     # fleet
-    fleet: bool = field(
-        default=True, metadata={"help": "visits of this instance's own crawls are given to connected devices too"}
-    )
-    address_database: str = field(
-        default="", metadata={"help": "CSV file of address ranges and their countries, for the fleet; empty: unknown"}
-    )
+    fleet: bool = setting(True, "visits of this instance's own crawls are given to connected devices too")
+    address_database: str = setting("", "CSV file of address ranges and their countries, for the fleet; empty: unknown")
 
     # web
-    host: str = field(default="127.0.0.1", metadata={"help": "address the console listens on"})
-    port: int = field(default=8080, metadata={"help": "port of the console and the API"})
-    web_processes: int = field(
-        default=1, metadata={"help": "processes that answer console, API and devices; they share the port"}
+    host: str = setting("127.0.0.1", "address the console listens on")
+    port: int = setting(8080, "port of the console and the API")
+    web_processes: int = setting(1, "processes that answer console, API and devices; they share the port")
+    public_url: str = setting("", "address people use, when a proxy stands in front")
+    replay: bool = setting(True, "archived pages can be replayed, when pywb is installed")
+    replay_port: int = setting(0, "port of replay; 0: the one after `port`")
+    replay_url: str = setting(
+        "",
+        "address of replay, under a name the console does not have; empty: replay.localhost, for readers "
+        "on this machine",
     )
-    public_url: str = field(default="", metadata={"help": "address people use, when a proxy stands in front"})
-    replay: bool = field(default=True, metadata={"help": "archived pages can be replayed, when pywb is installed"})
-    replay_port: int = field(default=0, metadata={"help": "port of replay; 0: the one after `port`"})
-    replay_url: str = field(
-        default="",
-        metadata={
-            "help": "address of replay, under a name the console does not have; empty: replay.localhost, for readers "
-            "on this machine"
-        },
-    )
-    replay_python: str = field(
-        default="", metadata={"help": "Python that has pywb; empty: the one `python -m hemeroteca.replay.install` made"}
-    )
-    demo: bool = field(
-        default=False, metadata={"help": "the first page says that this is a demonstration, and has a tour"}
-    )
-    open_search: bool = field(default=True, metadata={"help": "search and status can be read without signing in"})
+    replay_python: str = setting("", "Python that has pywb; empty: the one `python -m hemeroteca.replay.install` made")
+    demo: bool = setting(False, "the first page says that this is a demonstration, and has a tour")
+    open_search: bool = setting(True, "search and status can be read without signing in")
 
     # people
-    registration: str = field(
-        default="invitation",
-        metadata={
-            "help": "who may make an account: closed (administrators add people), invitation, or open (needs mail)"
-        },
+    registration: str = setting(
+        "invitation", "who may make an account: closed (administrators add people), invitation, or open (needs mail)"
     )
-    registration_role: str = field(
-        default="reader", metadata={"help": "role of people who register without an invitation: reader or subscriber"}
+    registration_role: str = setting(
+        "reader", "role of people who register without an invitation: reader or subscriber"
     )
-    mail_server: str = field(
-        default="",
-        metadata={
-            "help": "server that sends mail about accounts, smtp://user:password@host:587 (STARTTLS, except on this "
-            "machine) or smtps://…:465; empty: no mail"
-        },
+    mail_server: str = setting(
+        "",
+        "server that sends mail about accounts, smtp://user:password@host:587 (STARTTLS, except on this "
+        "machine) or smtps://…:465; empty: no mail",
     )
-    mail_from: str = field(
-        default="", metadata={"help": "sender of that mail; empty: hemeroteca@ and the host of `public_url`"}
-    )
+    mail_from: str = setting("", "sender of that mail; empty: hemeroteca@ and the host of `public_url`")
 
     @property
     def agent(self) -> str:

@@ -18,14 +18,11 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-INSTALLED_APPS = [
-    "django.contrib.admin.apps.SimpleAdminConfig",  # `console.routes` looks for what it shows; the engine shows nothing
+# What has tables for the machinery: all that the engine and a crawl load (`instance.schema.load_machinery`).
+MACHINERY = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
-    "django.contrib.messages",
-    "django.contrib.staticfiles",
-    "django_htmx",
     "hemeroteca.accounts",
     "hemeroteca.jobs",
     "hemeroteca.frontier",
@@ -34,6 +31,13 @@ INSTALLED_APPS = [
     "hemeroteca.geo",
     "hemeroteca.wiki",
     "hemeroteca.fleet",
+]
+INSTALLED_APPS = [
+    "django.contrib.admin.apps.SimpleAdminConfig",  # `console.routes` looks for what it shows
+    *MACHINERY,
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_htmx",
     "hemeroteca.console",
     "allauth",  # after the console, whose templates stand in front of theirs
     "allauth.account",

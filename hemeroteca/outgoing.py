@@ -6,6 +6,10 @@ caller's umask was, they find in the environment.
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from django.http import HttpResponse
 
 VARIABLE = "HEMEROTECA_CALLERS_UMASK"
 USUAL = 0o022
@@ -24,3 +28,10 @@ def hand_over(file: Path) -> None:
     except ValueError:
         umask = USUAL
     file.chmod(0o666 & ~umask)
+
+
+def download(text: str, name: str, kind: str = "text/csv; charset=utf-8") -> "HttpResponse":
+    """An answer that a browser saves as a file."""
+    from django.http import HttpResponse
+
+    return HttpResponse(text, content_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})

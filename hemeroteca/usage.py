@@ -5,6 +5,7 @@ Peaks are read from /proc where it exists: `ru_maxrss` of a process also counts 
 """
 
 import ctypes
+import gc
 import os
 import resource
 import sys
@@ -20,6 +21,12 @@ def return_memory(arenas: int) -> None:
         libc.mallopt(-1, TRIM_THRESHOLD)  # the numbers of malloc.h
         libc.mallopt(-3, MMAP_THRESHOLD)
         libc.mallopt(-8, arenas)
+
+
+def begin_work() -> None:
+    """Modules are loaded, and they stay: from now on garbage is collected, without looking at them again."""
+    gc.freeze()
+    gc.set_threshold(20_000)
 
 
 def resident_bytes(pid: int) -> int:

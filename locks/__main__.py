@@ -28,6 +28,7 @@ ROOT = FOLDER.parent
 LOCK = ROOT / "requirements.lock"
 REPLAY = ROOT / "hemeroteca" / "replay" / "requirements.txt"
 BUILD = ("hatchling", "editables")  # what installs the program itself; else pip would fetch them unseen
+DATA = ("wordllama",)  # whose files are read and whose code is never run: installed without what it names
 HEAD = "# Written by `make lock` from requirements.lock and pyproject.toml.\n"
 
 MACHINES = ("x86_64", "aarch64")
@@ -59,7 +60,7 @@ def main(arguments: list[str]) -> int:
 def groups() -> dict[str, list[Requirement]]:
     """What each file begins with."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    found = {"run": [*project["dependencies"], *BUILD]}
+    found = {"run": [*project["dependencies"], *BUILD, *DATA]}
     found |= {name: texts for name, texts in project["optional-dependencies"].items() if name not in ("semantic",)}
     return {name: [Requirement(text) for text in texts] for name, texts in found.items()}
 
@@ -73,7 +74,7 @@ def closure(roots: Iterable[Requirement], versions: dict[str, str]) -> set[str]:
         name, extras = waiting.pop()
         if name in versions:
             found.add(name)
-        for needed in requirements_of(name):
+        for needed in () if name in DATA else requirements_of(name):
             one = (canonicalize_name(needed.name), frozenset(needed.extras))
             if one not in seen and applies(needed.marker, extras):
                 seen.add(one)

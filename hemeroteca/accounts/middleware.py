@@ -1,19 +1,14 @@
 """Keeps the list of sessions true: which browser somebody is signed in with, and when it was last seen."""
 
-from collections.abc import Callable
-
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponseBase
+from django.utils.deprecation import MiddlewareMixin
 
 SEEN_SECONDS = 600  # a page must not become a write each time
 
 
-class SeenSessions:
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self.get_response(request)
+class SeenSessions(MiddlewareMixin):
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         # Only for who has a cookie: strangers and programs have no session to look for.
         key = request.session.session_key if hasattr(request, "session") and request.session.accessed else None
         if key and request.user.is_authenticated and cache.add(f"seen:{key}", True, SEEN_SECONDS):

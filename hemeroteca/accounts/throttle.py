@@ -6,7 +6,6 @@ browsers in which this person has signed in before (a signed cookie says so): no
 """
 
 import hashlib
-import ipaddress
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -14,6 +13,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from hemeroteca.accounts.models import FailedSignIn
+from hemeroteca.ingest.costly import network
 
 WINDOW = timedelta(minutes=15)
 LIMITS = {"pair": 5, "address": 30, "name": 200}
@@ -67,21 +67,10 @@ def _make_room(now: datetime) -> None:
 
 
 def _keys(name: str, address: str) -> dict[str, str]:
-    network = _network(address)
-    parts = {"pair": f"{name}\n{network}", "address": network, "name": name}
+    place = network(address)
+    parts = {"pair": f"{name}\n{place}", "address": place, "name": name}
     return {_hash(kind, text): kind for kind, text in parts.items()}
 
 
 def _hash(kind: str, text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16, person=kind.encode()).hexdigest()
-
-
-def _network(address: str) -> str:
-    """An IPv6 user commands a whole /64; count it as one. IPv4 that comes in by IPv6 stays one address."""
-    try:
-        ip = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is None:
-        return str(ipaddress.ip_network(f"{ip}/64", strict=False))
-    return str(getattr(ip, "ipv4_mapped", ip))

@@ -21,7 +21,7 @@ from hemeroteca.frontier import services as crawl_services
 from hemeroteca.frontier import takedowns
 from hemeroteca.jobs import services as job_services
 from hemeroteca.warc.store import WarcReadError
-from hemeroteca.warc.timestamps import iso, moment
+from hemeroteca.warc.timestamps import iso
 from hemeroteca.watch.queries import patterns_of
 
 Id = Annotated[UUID, Path(description="Permanent name of the capture (its WARC-Record-ID).")]
@@ -110,7 +110,9 @@ class ErasureOut(Schema):
 def erase(request: HttpRequest, order: EraseIn) -> ErasureOut:
     """Done as a job: out of search, index, WARC files and the object store. Backups and exports are not reached."""
     actor = access.caller(request)
-    wanted = erasure.Wanted((order.url,) if order.url else (), order.match, order.since, order.until, order.capture)
+    wanted = erasure.ErasureScope(
+        (order.url,) if order.url else (), order.match, order.since, order.until, order.capture
+    )
     row = erasure.ask(actor, wanted, order.reason, order.keep_out)
     job = job_services.submit(actor, "archive.erase", {"erasure": row.pk})
     return _erasure_out(row, job.pk)
@@ -122,10 +124,7 @@ def erasures(request: HttpRequest) -> list[ErasureOut]:
 
 
 def _erasure_out(row: Any, job: int | None = None) -> ErasureOut:
-    names = ("actor", "reason", "urls", "capture", "captures", "addresses", "bytes", "records")
-    facts = {name: getattr(row, name) for name in names}
-    done = moment(row.done_ms) if row.done_ms else None
-    return ErasureOut(id=row.pk, asked_at=moment(row.asked_ms), done_at=done, job=job, **facts)
+    return filled(ErasureOut, row, id=row.pk, job=job)
 
 
 class TakedownIn(RequestBody):
@@ -166,9 +165,7 @@ def lift(
 
 
 def _takedown_out(row: Any) -> TakedownOut:
-    facts = {name: getattr(row, name) for name in ("url", "match", "reason", "actor", "lifted_by")}
-    lifted = moment(row.lifted_ms) if row.lifted_ms else None
-    return TakedownOut(id=row.pk, made_at=moment(row.made_ms), erasure=row.erasure or None, lifted_at=lifted, **facts)
+    return filled(TakedownOut, row, id=row.pk, erasure=row.erasure or None)
 
 
 class CitationOut(Schema):

@@ -66,7 +66,7 @@ def warc_file(request: HttpRequest, name: str) -> HttpResponseBase:
 def _answer(request: HttpRequest, wayback: bool) -> HttpResponseBase:
     try:
         params = {name: request.GET.getlist(name) for name in request.GET if name != "publication"}
-        query = cdx.Query.read(params, wayback)
+        query = cdx.CdxQuery.read(params, wayback)
         fields = _fields(request, wayback, query)
         output = request.GET.get("output") or ("text" if wayback else "cdxj")
         if request.GET.get("showNumPages", "").lower() in ("true", "1"):
@@ -78,7 +78,7 @@ def _answer(request: HttpRequest, wayback: bool) -> HttpResponseBase:
                 else HttpResponse(json.dumps(facts), content_type="application/json")
             )
         show_resume = request.GET.get("showResumeKey", "").lower() in ("true", "1")
-        answer = cdx.Answer(query)
+        answer = cdx.CdxAnswer(query)
         if name := request.GET.get("publication"):  # of replay's readers who may see only that collection
             answer.only = publications.find(name).holds
         if output == "json" and wayback:
@@ -96,7 +96,7 @@ def _answer(request: HttpRequest, wayback: bool) -> HttpResponseBase:
     return access.plain(400, f"`output` is {output[:50]!r}; it can be json, cdxj, text or link")
 
 
-def _fields(request: HttpRequest, wayback: bool, query: cdx.Query) -> tuple[str, ...]:
+def _fields(request: HttpRequest, wayback: bool, query: cdx.CdxQuery) -> tuple[str, ...]:
     wanted = request.GET.get("fl") or request.GET.get("fields") or ""
     if not wanted:
         more: tuple[str, ...] = ("dupecount",) if query.dupes else ()
@@ -118,14 +118,14 @@ def _values(line: cdx.Line, fields: tuple[str, ...]) -> list[str]:
     return [line.get(cdx.ALIASES.get(field, field), "") or "-" for field in fields]
 
 
-def _text(answer: cdx.Answer, fields: tuple[str, ...], resume: bool) -> Iterator[str]:
+def _text(answer: cdx.CdxAnswer, fields: tuple[str, ...], resume: bool) -> Iterator[str]:
     for line in answer:
         yield " ".join(re.sub(r"\s", "%20", value) for value in _values(line, fields)) + "\n"
     if resume and answer.resume_key:
         yield f"\n{answer.resume_key}\n"
 
 
-def _cdxj(answer: cdx.Answer, fields: tuple[str, ...], resume: bool) -> Iterator[str]:
+def _cdxj(answer: cdx.CdxAnswer, fields: tuple[str, ...], resume: bool) -> Iterator[str]:
     rest = tuple(field for field in fields if field not in ("urlkey", "timestamp"))
     for line in answer:
         yield f"{line['urlkey']} {line['timestamp']} {json.dumps(dict(zip(rest, _values(line, rest), strict=True)))}\n"
@@ -133,14 +133,14 @@ def _cdxj(answer: cdx.Answer, fields: tuple[str, ...], resume: bool) -> Iterator
         yield f"\n{answer.resume_key}\n"
 
 
-def _objects(answer: cdx.Answer, fields: tuple[str, ...], resume: bool) -> Iterator[str]:
+def _objects(answer: cdx.CdxAnswer, fields: tuple[str, ...], resume: bool) -> Iterator[str]:
     for line in answer:
         yield json.dumps(dict(zip(fields, _values(line, fields), strict=True))) + "\n"
     if resume and answer.resume_key:
         yield json.dumps({"resumeKey": answer.resume_key}) + "\n"
 
 
-def _lists(answer: cdx.Answer, fields: tuple[str, ...], resume: bool) -> Iterator[str]:
+def _lists(answer: cdx.CdxAnswer, fields: tuple[str, ...], resume: bool) -> Iterator[str]:
     comma = f"[{json.dumps(fields)}"
     empty = True
     for line in answer:
@@ -151,7 +151,7 @@ def _lists(answer: cdx.Answer, fields: tuple[str, ...], resume: bool) -> Iterato
     yield "[]\n" if empty else "]\n"
 
 
-def _links(request: HttpRequest, answer: cdx.Answer) -> Iterator[str]:
+def _links(request: HttpRequest, answer: cdx.CdxAnswer) -> Iterator[str]:
     places = memento.places(request, request.GET["url"].rstrip("*"))
     yield f'<{link_safe(places.original)}>; rel="original",\n'
     yield f'<{link_safe(places.timegate)}>; rel="timegate",\n'

@@ -77,20 +77,8 @@ def _options(order: CrawlIn) -> CrawlOptions:
     focus = definition.load(given) if isinstance(given, str) else definition.convert(given) if given else None
     kind = order.scope or ("web" if focus is not None else "host")
     scope = urls.Scope(kind=kind, include=tuple(order.include), exclude=tuple(order.exclude), depth=order.depth)
-    as_given = order.dict(
-        exclude={
-            "seeds",
-            "scope",
-            "include",
-            "exclude",
-            "depth",
-            "focus",
-            "order",
-            "requisites",
-            "every_hours",
-            "first_at",
-        }
-    )
+    apart = {"seeds", "scope", "include", "exclude", "depth", "focus", "order", "requisites", "every_hours", "first_at"}
+    as_given = order.dict(exclude=apart)
     return CrawlOptions(
         scope,
         **as_given,

@@ -39,7 +39,7 @@ class CswError(Exception):
 class RecordsRequest(msgspec.Struct):
     """What a GetRecords asks for."""
 
-    wish: queries.Wish = queries.Wish()
+    wish: queries.ServiceQuery = queries.ServiceQuery()
     start: int = 1
     most: int = 10
     element_set: str = "summary"
@@ -126,7 +126,7 @@ def _order(given: dict[str, str], tree: xmltree.Tree | None) -> RecordsRequest:
             )
         parts = [one.rpartition(":") for one in given.get("sortby", "").split(",") if one]
         sort = [(name, way.upper() == "D") if way.upper() in ("A", "D") else (way, False) for name, _, way in parts]
-    order.wish = queries.Wish(words=words, where=where, order=catalogue_filters.order(sort))
+    order.wish = queries.ServiceQuery(words=words, where=where, order=catalogue_filters.order(sort))
     return order
 
 

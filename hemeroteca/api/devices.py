@@ -74,12 +74,12 @@ def connect(request: HttpRequest, device: Device) -> protocol.Welcome:
 
 
 @_for_device
-def lease(request: HttpRequest, device: Device) -> protocol.Lease:
+def lease(request: HttpRequest, device: Device) -> protocol.LeasedBlock:
     return coordinator.lease(device, msgspec.json.decode(request.body[:MAX_BODY] or b"{}", type=protocol.Want))
 
 
 @_for_device
-def beat(request: HttpRequest, device: Device) -> protocol.Orders:
+def beat(request: HttpRequest, device: Device) -> protocol.HeartbeatOrders:
     return coordinator.beat(device, msgspec.json.decode(request.body[:MAX_BODY] or b"{}", type=protocol.Beat))
 
 

@@ -175,8 +175,6 @@ def content(request: HttpRequest, id: Id, number: Number) -> HttpResponse:  # no
     capture = archive.by_record(row.capture) if row.capture else None
     if capture is None:
         raise NotFound(f"result {number} has no body in the archive: {row.reason or f'status {row.status}'}")
-    from django.http import FileResponse
-
     found = archived.download(capture)
     return FileResponse(  # type: ignore[return-value]
         found.file, as_attachment=True, filename=found.name, content_type="application/octet-stream",
@@ -321,18 +319,8 @@ class _Captures:
 
 
 def _job_out(job: FetchJob) -> FetchOut:
-    now = fetches.progress(job)
-    return FetchOut(
-        id=job.public_id,
-        state=now.state,
-        urls=now.urls,
-        resolved=now.resolved,
-        answered=now.answered,
-        refused=now.refused,
-        webhook=job.webhook_state,
-        created_at=moment(job.created_ms),
-        result=None,
-    )
+    of_job = {"id": job.public_id, "webhook": job.webhook_state, "created_at": moment(job.created_ms), "result": None}
+    return filled(FetchOut, fetches.progress(job), **of_job)
 
 
 def _client_out(client: Client) -> ClientOut:

@@ -41,12 +41,13 @@ class FindOut(Schema):
     anchor_relevance: float = Field(description="Relevance of its text.")
     context_relevance: float = Field(description="Relevance of the text around it.")
     address_relevance: float = Field(description="Relevance of its address.")
+    away: float = Field(description="How surely it leads elsewhere, by words of its text and address, 0 to 1.")
     bound: int = Field(description="Links that could still follow without a relevant page.")
     found_at: datetime | None = Field(description="When the link was met.")
     visited_at: datetime | None = Field(description="When its page was visited; null: not yet.")
 
 
-class Explanation(Schema):
+class FocusExplanation(Schema):
     way: list[FindOut] = Field(description="The link to the page, then the link to the page it stands on, to the seed.")
 
 
@@ -79,11 +80,11 @@ def finds(
     return listing(found, limit, lambda row: _find_out(*row), lambda row: (row[0].pk,))
 
 
-def explain(request: HttpRequest, url: Url, crawl: CrawlNumber = None) -> Explanation:
+def explain(request: HttpRequest, url: Url, crawl: CrawlNumber = None) -> FocusExplanation:
     way = queries.way_to(url, crawl)
     if not way:
         raise NotFound("no crawl with a focus has met this page; POST /api/v1/crawls with a focus begins one")
-    return Explanation(way=[_find_out(link, address) for link, address in way])
+    return FocusExplanation(way=[_find_out(link, address) for link, address in way])
 
 
 def every(request: HttpRequest) -> list[ThesaurusOut]:

@@ -12,7 +12,8 @@ from pydantic import Field
 from hemeroteca.api import access
 from hemeroteca.api.shapes import Cursor, Limit, Listing, RequestBody, filled, read_cursor, write_cursor
 from hemeroteca.geo import concepts, queries, records, services, visit_orders
-from hemeroteca.geo.models import HealthCheck, Layer, Service
+from hemeroteca.geo.models import Service
+from hemeroteca.warc.timestamps import moment
 
 Identity = Annotated[str, Path(max_length=40, description="Number or identifier of the service.")]
 Text = Annotated[str, Query(max_length=400)]
@@ -134,7 +135,7 @@ def search(
 ) -> Listing[ServiceOut]:
     begin, end = queries.parse_span(datetime) if datetime else ("", "")
     states = queries.SHOWN if not state else () if state == "all" else tuple(state.split(","))
-    wish = queries.Wish(
+    wish = queries.ServiceQuery(
         words=q,
         bbox=queries.parse_bbox(bbox) if bbox else None,
         types=queries.parse_types([type]),
@@ -155,11 +156,8 @@ def search(
 def one(request: HttpRequest, number: Identity) -> ServiceWhole:
     service = services.find(number)
     mirrors = [other.public_endpoint for other in Service.objects.filter(mirror_of=service)[:100]]
-    layers = [_layer(layer) for layer in queries.layers(service)]
-    known = [
-        ConceptOut(keyword=found.keyword, thesaurus=found.thesaurus, uri=found.uri, label=found.label)
-        for found in concepts.of_keywords(service.keywords)
-    ]
+    layers = [filled(LayerOut, one, bbox=list(one.bbox) if one.bbox else None) for one in queries.layers(service)]
+    known = [filled(ConceptOut, found) for found in concepts.of_keywords(service.keywords)]
     return filled(ServiceWhole, service, **_same(service), layers=layers, mirrors=mirrors, concepts=known)
 
 
@@ -199,7 +197,7 @@ def health(request: HttpRequest, number: Identity) -> HealthOut:
     return HealthOut(
         **{name: facts[name] for name in ("state", "reason", "reliability", "milliseconds", "failing_layers")},
         inspire=msgspec.to_builtins(looks.inspire_report(service)),
-        checks=[_check(check) for check in queries.checks(service)],
+        checks=[filled(CheckOut, check, at=moment(check.at_ms)) for check in queries.checks(service)],
     )
 
 
@@ -221,25 +219,12 @@ def statistics(request: HttpRequest) -> dict[str, Any]:
 
 
 def _same(service: Service) -> dict[str, Any]:
-    return {
-        "id": service.pk,
-        "endpoint": service.public_endpoint,
-        "bbox": list(service.bbox) if service.bbox else None,
-    }
+    bbox = list(service.bbox) if service.bbox else None
+    return {"id": service.pk, "endpoint": service.public_endpoint, "bbox": bbox}
 
 
 def _out(service: Service) -> ServiceOut:
     return filled(ServiceOut, service, **_same(service))
-
-
-def _layer(layer: Layer) -> LayerOut:
-    return filled(LayerOut, layer, bbox=list(layer.bbox) if layer.bbox else None)
-
-
-def _check(check: HealthCheck) -> CheckOut:
-    from hemeroteca.warc.timestamps import moment
-
-    return filled(CheckOut, check, at=moment(check.at_ms))
 
 
 def _json(value: Any, kind: str) -> HttpResponse:

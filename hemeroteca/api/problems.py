@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.db import DataError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.http.multipartparser import MultiPartParserError
+from django.utils.deprecation import MiddlewareMixin
 
 from hemeroteca.errors import Busy, Conflict, Denied, Invalid, NotFound, Refused, Unavailable
 
@@ -124,14 +125,10 @@ def install(api: "NinjaAPI") -> None:
         return problem(500, "The server failed at this; its log says why.")
 
 
-class ProblemsOnly:
+class ProblemsOnly(MiddlewareMixin):
     """Middleware: what Django itself answers under /api/ (no such path, wrong method, wrong host) becomes a problem."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self.get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         told = response.headers.get("Content-Type", "").startswith((MEDIA_TYPE, "application/json"))
         if response.status_code < 400 or told or not request.path.startswith("/api/"):
             return response

@@ -80,7 +80,7 @@ def items(request: HttpRequest) -> HttpResponse:
         raise Invalid(f"{sorted(unknown)[0]!r} is not a parameter; these are: {', '.join(sorted(PARAMETERS))}")
     limit, offset = _number(given.get("limit"), 10, MAX_LIMIT, 1), _number(given.get("offset"), 0, 1 << 40, 0)
     begin, end = queries.parse_span(given["datetime"]) if given.get("datetime") else ("", "")
-    wish = queries.Wish(
+    wish = queries.ServiceQuery(
         words=given.get("q", "").replace(",", " ")[:400],
         bbox=queries.parse_bbox(given["bbox"]) if given.get("bbox") else None,
         types=_types(given.get("type", "")),
@@ -156,7 +156,7 @@ def sitemap(request: HttpRequest) -> HttpResponse:
     """Every entry, for search engines and harvesters that read schema.org."""
     base = access.base_of(request)
     lines = ['<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">']
-    for count, service in enumerate(queries.every(access.actor_of(request), queries.Wish())):
+    for count, service in enumerate(queries.every(access.actor_of(request), queries.ServiceQuery())):
         if count >= MAX_SITEMAP:
             break
         address = escape(f"{base}/api/v1/geo/services/{service.identifier}/schema-org")

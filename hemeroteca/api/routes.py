@@ -43,7 +43,7 @@ CRAWL_NEW_OR_KNOWN = {200: crawls.CrawlOut, 201: crawls.CrawlOut}
 NEW_OR_KNOWN = {200: SubscriptionOut, 201: SubscriptionOut}
 METRICS = list[MetricsOut]  # or CSV
 GEO_STATISTICS = {200: dict[str, Any]}
-ACCEPTED = {202: wiki.StatusOut}
+ACCEPTED = {202: wiki.ExtractionStatusOut}
 REPORT = ReportOut  # or CSV, or a chart
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from hemeroteca.api import access
 from hemeroteca.api.shapes import RequestBody
-from hemeroteca.archive import noise as learned
+from hemeroteca.archive import learned_noise
 from hemeroteca.frontier import services
 from hemeroteca.frontier.values import SiteSettings
 
@@ -76,14 +76,14 @@ def set_site(request: HttpRequest, host: HostName, given: SiteEdit) -> SiteOut:
 
 
 def forget_noise(request: HttpRequest, host: HostName) -> None:
-    learned.forget(access.caller(request), _name(host))
+    learned_noise.forget(access.caller(request), _name(host))
 
 
 def _out(host: str, settings: SiteSettings) -> SiteOut:
     values: dict[str, Any] = msgspec.structs.asdict(settings)
     for secret in ("proxy", "password"):
         values[secret] = "set" if values[secret] else ""
-    return SiteOut(host=_name(host), noise=learned.load(_name(host)).noisy(), **values)
+    return SiteOut(host=_name(host), noise=learned_noise.load(_name(host)).noisy(), **values)
 
 
 def _name(host: str) -> str:

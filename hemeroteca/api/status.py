@@ -12,7 +12,7 @@ from hemeroteca.warc.timestamps import moment
 
 
 class PagesOut(Schema):
-    queued: int = Field(description="Waiting to be visited by running crawls.")
+    queued: int = Field(description="Waiting to be visited, of stopped crawls too.")
     done: int = Field(description="Pages of which the archive has a capture.")
     failed: int = Field(description="Given up.")
     excluded: int = Field(description="Closed by robots.txt or a directive of the page.")

@@ -16,6 +16,7 @@ from hemeroteca.api import access
 from hemeroteca.api import watch_shapes as shapes
 from hemeroteca.api.shapes import Cursor, Limit, Listing, before, filled, listing
 from hemeroteca.errors import NotFound
+from hemeroteca.outgoing import download
 from hemeroteca.warc.timestamps import moment
 from hemeroteca.watch import change_feeds, queries, services, site_metrics, site_reports, subscription_files
 from hemeroteca.watch.fields import ChannelOrder, Order
@@ -25,6 +26,14 @@ ChannelNumber = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the
 CollectionName = Annotated[str, Path(max_length=100, description="Name of the collection.")]
 Code = Annotated[int, Path(ge=1, le=services.MAX_CODE, description="Code of the category.")]
 By = Literal["site", "group", "behaviour", "collection", "category", "subscription", "all"]
+Site = Annotated[str, Query(max_length=255, description="Only of this host.")]
+PageUrl = Annotated[str, Query(max_length=4096, description="Only of this page.")]
+Of = Annotated[int | None, Query(ge=1, lt=1 << 63, description="Only of this subscription.")]
+In = Annotated[str, Query(max_length=100, description="Only of this collection.")]
+Group = Annotated[Literal["", "high", "medium", "low"], Query(description="Only of this group.")]
+Behaviour = Annotated[
+    Literal["", "steady", "periodic", "bursty", "silent"], Query(description="Only with this behaviour.")
+]
 FEED_ENTRIES = 50
 
 
@@ -73,12 +82,10 @@ def subscriptions(
     request: HttpRequest,
     limit: Limit = 50,
     cursor: Cursor = "",
-    collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
+    collection: In = "",
     category: Annotated[str, Query(max_length=100, description="Only of this category, by name or code.")] = "",
-    group: Annotated[Literal["", "high", "medium", "low"], Query(description="Only of this group.")] = "",
-    behaviour: Annotated[
-        Literal["", "steady", "periodic", "bursty", "silent"], Query(description="Only with this behaviour.")
-    ] = "",
+    group: Group = "",
+    behaviour: Behaviour = "",
     address: Annotated[str, Query(max_length=4096, description="Only those that watch this address.")] = "",
     active: Annotated[bool | None, Query(description="Only active or only paused ones.")] = None,
     proposed: Annotated[bool | None, Query(description="Only those that wait for approval, or only others.")] = None,
@@ -103,16 +110,14 @@ def import_subscriptions(
 
 def export_subscriptions(
     request: HttpRequest,
-    collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
+    collection: In = "",
     format: Annotated[Literal["csv", "opml"], Query(description="CSV (all of it) or OPML (names).")] = "csv",  # noqa: A002
 ) -> HttpResponse:
     """What `import` takes back."""
     found = queries.subscriptions(subscription_files.MAX_ROWS, collection=collection)
     text = subscription_files.as_csv(found) if format == "csv" else subscription_files.as_opml(found)
     kind = "text/csv" if format == "csv" else "text/x-opml"
-    response = HttpResponse(text, content_type=f"{kind}; charset=utf-8")
-    response.headers["Content-Disposition"] = f'attachment; filename="subscriptions.{format}"'
-    return response
+    return download(text, f"subscriptions.{format}", f"{kind}; charset=utf-8")
 
 
 def subscription(request: HttpRequest, number: Number) -> shapes.SubscriptionOut:
@@ -159,13 +164,11 @@ def pages(
     request: HttpRequest,
     limit: Limit = 100,
     cursor: Cursor = "",
-    subscription: Annotated[int | None, Query(ge=1, lt=1 << 63, description="Only of this subscription.")] = None,
-    site: Annotated[str, Query(max_length=255, description="Only of this host.")] = "",
-    group: Annotated[Literal["", "high", "medium", "low"], Query(description="Only of this group.")] = "",
-    behaviour: Annotated[
-        Literal["", "steady", "periodic", "bursty", "silent"], Query(description="Only with this behaviour.")
-    ] = "",
-    collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
+    subscription: Of = None,
+    site: Site = "",
+    group: Group = "",
+    behaviour: Behaviour = "",
+    collection: In = "",
 ) -> Listing[shapes.WatchedPageOut]:
     offset = min(max(before(cursor) or 0, 0), 10_000_000)
     found = queries.pages(
@@ -186,8 +189,8 @@ def page(
 
 def groups(
     request: HttpRequest,
-    site: Annotated[str, Query(max_length=255, description="Only of this host.")] = "",
-    collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
+    site: Site = "",
+    collection: In = "",
 ) -> shapes.GroupsOut:
     return shapes.GroupsOut(**queries.groups(site=site, collection=collection))
 
@@ -196,9 +199,9 @@ def changes(
     request: HttpRequest,
     limit: Limit = 50,
     cursor: Cursor = "",
-    url: Annotated[str, Query(max_length=4096, description="Only of this page.")] = "",
-    site: Annotated[str, Query(max_length=255, description="Only of this host.")] = "",
-    subscription: Annotated[int | None, Query(ge=1, lt=1 << 63, description="Only of this subscription.")] = None,
+    url: PageUrl = "",
+    site: Site = "",
+    subscription: Of = None,
 ) -> Listing[shapes.ChangeOut]:
     """Newest first."""
     found = queries.changes(limit + 1, before=before(cursor), url=url, site=site, subscription=subscription)
@@ -210,16 +213,14 @@ def metrics_of(
     by: Annotated[By, Query(description="What a row is.")] = "site",
     since: Annotated[datetime | None, Query(description="Beginning of the period.")] = None,
     until: Annotated[datetime | None, Query(description="End of the period.")] = None,
-    site: Annotated[str, Query(max_length=255, description="Only of this host.")] = "",
+    site: Site = "",
     fixed_hours: Annotated[float, Query(gt=0, le=87_600, description="Fixed frequency to compare with.")] = 24.0,
     format: Annotated[Literal["json", "csv"], Query(description="JSON or CSV.")] = "json",  # noqa: A002
 ) -> Any:
     rows = site_metrics.measure(by, since_ms=_ms(since), until_ms=_ms(until), site=site, fixed_hours=fixed_hours)
     if format == "csv":
-        response = HttpResponse(site_metrics.as_csv(rows), content_type="text/csv; charset=utf-8")
-        response.headers["Content-Disposition"] = f'attachment; filename="metrics-{by}.csv"'
-        return response
-    return [shapes.MetricsOut(**{name: getattr(row, name) for name in site_metrics.COLUMNS}) for row in rows]
+        return download(site_metrics.as_csv(rows), f"metrics-{by}.csv")
+    return [filled(shapes.MetricsOut, row) for row in rows]
 
 
 def report(
@@ -230,9 +231,7 @@ def report(
 ) -> Any:
     found = site_reports.report(name, subscription)
     if format == "csv":
-        response = HttpResponse(found.as_csv(), content_type="text/csv; charset=utf-8")
-        response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
-        return response
+        return download(found.as_csv(), f"{name}.csv")
     if format == "chart":
         return JsonResponse(found.as_chart())
     return shapes.ReportOut(**msgspec.to_builtins(found))
@@ -241,10 +240,10 @@ def report(
 def series(
     request: HttpRequest,
     days: Annotated[int, Query(ge=1, le=3660, description="How many days back.")] = 90,
-    url: Annotated[str, Query(max_length=4096, description="Only of this page.")] = "",
-    site: Annotated[str, Query(max_length=255, description="Only of this host.")] = "",
-    subscription: Annotated[int | None, Query(ge=1, lt=1 << 63, description="Only of this subscription.")] = None,
-    collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
+    url: PageUrl = "",
+    site: Site = "",
+    subscription: Of = None,
+    collection: In = "",
 ) -> list[shapes.WatchedDayOut]:
     now = services.now_ms()
     rows = site_metrics.series(

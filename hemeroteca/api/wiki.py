@@ -106,7 +106,7 @@ class ExtractIn(RequestBody):
     workers: int = Field(1, ge=1, le=services.MAX_WORKERS, description="Cut the order into so many jobs.")
 
 
-class StatusOut(Schema):
+class ExtractionStatusOut(Schema):
     state: str = Field(description="PENDING, PROGRESS, SUCCESS, FAILURE or REVOKED.")
     status: str = Field(description="What it does now, or how it ended.")
     job: int = Field(description="Number of the job.")
@@ -199,7 +199,7 @@ def extract(request: HttpRequest, order: ExtractIn) -> HttpResponse:
     )
     place = f"{settings.CONFIG.public_url.rstrip('/')}/api/v1/wiki/status/{job.pk}"
     response = HttpResponse(
-        StatusOut(**queries.status(access.caller(request), job.pk)).model_dump_json(),
+        ExtractionStatusOut(**queries.status(access.caller(request), job.pk)).model_dump_json(),
         status=202,
         content_type="application/json",
     )
@@ -207,12 +207,12 @@ def extract(request: HttpRequest, order: ExtractIn) -> HttpResponse:
     return response
 
 
-def status(request: HttpRequest, job: Job) -> StatusOut:
-    return StatusOut(**queries.status(access.caller(request), job))
+def status(request: HttpRequest, job: Job) -> ExtractionStatusOut:
+    return ExtractionStatusOut(**queries.status(access.caller(request), job))
 
 
 def count(request: HttpRequest, response: HttpResponse, which: Query[FilterQuery]) -> CountOut:
-    """How many revisions there are."""
+    """How many revisions there are; 404 where the article or wiki that is named is not kept."""
     given = _given(request, which)
     _tag(response, "count", given)
     return CountOut(count=queries.count(access.caller(request), given))

@@ -10,5 +10,5 @@ queries      the index asked by URL, time, digest;  services: its only writer;  
 lookup       addresses and versions for people;  content, rendered: what a capture holds, and two compared
 verify       files and index checked against each other;  prune: what tells nothing new goes
 erasure      what must go, with reason and audit;  uploads: closed files brought to a store
-noise        what differs at every visit of a site;  stats: numbers;  citation: how to cite a capture
+learned_noise  what differs at every visit of a site;  stats: numbers;  citation: how to cite a capture
 """

@@ -1,6 +1,6 @@
 """Questions to the capture index as CDX servers take them (pywb's and the Wayback Machine's parameters).
 
-`Query.read` turns parameters into a query or says what is wrong with them; `Answer` is its stream. Rows are
+`CdxQuery.read` turns parameters into a query or says what is wrong with them; `CdxAnswer` is its stream. Rows are
 fetched in pages along the index (`urlkey`, `captured_ms`, `id`), never with a growing offset, so memory stays small and
 the first line comes at once, however large the archive. Filters and collapsing work on that stream.
 """
@@ -63,7 +63,7 @@ Line = dict[str, str]  # one capture as field names (pywb's) and texts
 
 
 @dataclass(frozen=True)
-class Query:
+class CdxQuery:
     ranges: tuple[tuple[str, str], ...]  # half-open, of urlkeys, in order
     exact: bool
     since: int | None = None
@@ -84,7 +84,7 @@ class Query:
     page_size: int = 1
 
     @classmethod
-    def read(cls, params: Mapping[str, Sequence[str]], wayback: bool = False) -> "Query":
+    def read(cls, params: Mapping[str, Sequence[str]], wayback: bool = False) -> "CdxQuery":
         """From request parameters, each with all its values, in the dialect of pywb or of the Wayback Machine."""
 
         given = {name: values[-1] for name, values in params.items() if values}
@@ -189,10 +189,10 @@ class Filter:
 
 
 @dataclass
-class Answer:
+class CdxAnswer:
     """A stream of lines; `resume_key` is set when it ended before its end: at the limit, or after a minute's work."""
 
-    query: Query
+    query: CdxQuery
     resume_key: str = ""
     only: Callable[[CaptureRow], bool] | None = None  # others are passed over
 
@@ -252,7 +252,7 @@ class Answer:
 class _State:
     """What decides whether a line is given, besides the line itself."""
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: CdxQuery) -> None:
         self._query = query
         self._seen: dict[str, int] = {}
         self._key = ""
@@ -276,12 +276,12 @@ class _State:
         return True
 
 
-def captures(query: Query) -> Iterator[CaptureRow]:
+def captures(query: CdxQuery) -> Iterator[CaptureRow]:
     """The rows themselves, without filters, collapsing or limit."""
     return _rows(query, query.reverse)
 
 
-def count_pages(query: Query) -> tuple[int, int]:
+def count_pages(query: CdxQuery) -> tuple[int, int]:
     """Pages of `page_size` blocks, and blocks."""
     total = 0
     with connection.cursor() as cursor:
@@ -318,7 +318,7 @@ _SECONDS = 60.0
 _PAGE = 1000
 
 
-def _rows(query: Query, reverse: bool) -> Iterator[CaptureRow]:
+def _rows(query: CdxQuery, reverse: bool) -> Iterator[CaptureRow]:
     if query.closest is not None:
         yield from _nearest(query, query.closest)
         return
@@ -336,7 +336,7 @@ def _rows(query: Query, reverse: bool) -> Iterator[CaptureRow]:
         yield from _along(query, low, high, reverse, resume)
 
 
-def _until_resumed(query: Query, reverse: bool) -> Iterator[CaptureRow]:
+def _until_resumed(query: CdxQuery, reverse: bool) -> Iterator[CaptureRow]:
     """The captures of the address at which an answer stopped, as far as they were gone through."""
     assert query.resume is not None
     key, moment, number = query.resume
@@ -348,7 +348,7 @@ def _until_resumed(query: Query, reverse: bool) -> Iterator[CaptureRow]:
 
 
 def _along(
-    query: Query, low: str, high: str, reverse: bool, after: tuple[str, int, int] | None = None
+    query: CdxQuery, low: str, high: str, reverse: bool, after: tuple[str, int, int] | None = None
 ) -> Iterator[CaptureRow]:
     """The captures of a range in index order; each page begins after the last row of the one before."""
     order = "urlkey DESC, captured_ms DESC, capture.id DESC" if reverse else "urlkey, captured_ms, capture.id"
@@ -362,7 +362,7 @@ def _along(
         after = (part[-1].urlkey, part[-1].captured_ms, part[-1].id)
 
 
-def _from_offset(query: Query, ranges: Sequence[tuple[str, str]], reverse: bool, start: int) -> Iterator[CaptureRow]:
+def _from_offset(query: CdxQuery, ranges: Sequence[tuple[str, str]], reverse: bool, start: int) -> Iterator[CaptureRow]:
     """From the `start`-th capture on. Only the narrow index is walked to find the place."""
     order = "urlkey DESC, captured_ms DESC, id DESC" if reverse else "urlkey, captured_ms, id"
     for low, high in ranges:
@@ -383,7 +383,7 @@ def _from_offset(query: Query, ranges: Sequence[tuple[str, str]], reverse: bool,
         yield from _along(query, low, high, reverse, after)
 
 
-def _nearest(query: Query, moment: int) -> Iterator[CaptureRow]:
+def _nearest(query: CdxQuery, moment: int) -> Iterator[CaptureRow]:
     """Captures of one URL by distance in time: two walks along the index, away from the moment, merged."""
     ((low, high),) = query.ranges
     before = _side(query, low, high, moment, True)
@@ -399,18 +399,18 @@ def _nearest(query: Query, moment: int) -> Iterator[CaptureRow]:
             later = next(after, None)
 
 
-def _side(query: Query, low: str, high: str, moment: int, before: bool) -> Iterator[CaptureRow]:
+def _side(query: CdxQuery, low: str, high: str, moment: int, before: bool) -> Iterator[CaptureRow]:
     since, until = query.since, query.until
     if before:
         until = moment if until is None else min(until, moment)
     else:
         since = moment + 1 if since is None else max(since, moment + 1)
-    part = Query(ranges=query.ranges, exact=True, since=since, until=until, filters=query.filters)
+    part = CdxQuery(ranges=query.ranges, exact=True, since=since, until=until, filters=query.filters)
     yield from _along(part, low, high, reverse=before)
 
 
 def _where(
-    query: Query, low: str, high: str, after: tuple[str, int, int] | None = None, reverse: bool = False
+    query: CdxQuery, low: str, high: str, after: tuple[str, int, int] | None = None, reverse: bool = False
 ) -> tuple[str, list[Any]]:
     """Bounds both databases can walk the index between: one for each end, never two for the same."""
     sign = "<" if reverse else ">"
@@ -433,7 +433,7 @@ def _where(
     return " AND ".join(text for text, _ in tests), [value for _, values in tests for value in values]
 
 
-def _resolved(rows: Iterator[CaptureRow], query: Query) -> Iterator[tuple[CaptureRow, Line]]:
+def _resolved(rows: Iterator[CaptureRow], query: CdxQuery) -> Iterator[tuple[CaptureRow, Line]]:
     """Lines of rows. What a server called not modified is shown with the place of the capture it did not modify:
     a replayer would otherwise answer the reader with an empty 304."""
     while batch := list(islice(rows, 100 if query.filters else min(100, query.limit + query.offset + 1))):

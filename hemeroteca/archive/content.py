@@ -10,7 +10,7 @@ import msgspec
 from django.conf import settings
 
 from hemeroteca import change, extract, urls
-from hemeroteca.archive import lookup, noise, queries, rendered
+from hemeroteca.archive import learned_noise, lookup, queries, rendered
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import NotFound, Refused
 from hemeroteca.frontier import services as sites
@@ -152,15 +152,15 @@ def compare(old: CaptureRow, new: CaptureRow, rules: change.ChangeRules | None =
     """Two captures compared as their site's rules say, or by other `rules`. Raises `WarcReadError`."""
     given = rules or rules_of(new.url)
     before, after = _stored(old).snapshot(), _stored(new).snapshot()
-    known = noise.load(_host(new.url)).noisy()
+    known = learned_noise.load(_host(new.url)).noisy()
     return Pair(before, after, given, change.compare(before, after, given, frozenset(known) or None))
 
 
 def comparison(
     old: CaptureRow, new: CaptureRow, view: str, rules: change.ChangeRules | None = None
-) -> costly.Comparison:
+) -> costly.ComparedVersions:
     """The same for whoever asks over the network: in a bounded process, in its turn. Also raises Busy and Invalid."""
-    known = noise.load(_host(new.url)).noisy()
+    known = learned_noise.load(_host(new.url)).noisy()
     return costly.run(costly.compare, _stored(old), _stored(new), rules or rules_of(new.url), known, view)
 
 

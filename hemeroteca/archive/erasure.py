@@ -34,7 +34,7 @@ Progress = Callable[[int, int | None, str], object]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ErasureScope:
     """What is to be erased: addresses as an export takes them, or one capture."""
 
     urls: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class Erased:
     kept: int = 0  # captures elsewhere that repeated an erased payload and now hold it themselves
 
 
-def ask(actor: Actor, wanted: Wanted, reason: str, keep_out: bool | None = None) -> Erasure:
+def ask(actor: Actor, wanted: ErasureScope, reason: str, keep_out: bool | None = None) -> Erasure:
     """Note who wants what erased and why; the job `archive.erase` does it.
 
     With `keep_out` the addresses are taken down too: nothing captures them again until somebody lifts it. By default
@@ -74,7 +74,7 @@ def ask(actor: Actor, wanted: Wanted, reason: str, keep_out: bool | None = None)
     return row
 
 
-def _take_down(actor: Actor, wanted: Wanted, reason: str, number: int) -> None:
+def _take_down(actor: Actor, wanted: ErasureScope, reason: str, number: int) -> None:
     if wanted.capture is not None:
         one = queries.by_record(wanted.capture)
         if one is not None:
@@ -83,7 +83,7 @@ def _take_down(actor: Actor, wanted: Wanted, reason: str, number: int) -> None:
         takedowns.take_down(actor, url, wanted.match, reason, number)
 
 
-def _noted(actor: Actor, wanted: Wanted, reason: str) -> Erasure:
+def _noted(actor: Actor, wanted: ErasureScope, reason: str) -> Erasure:
     audit.note(actor, "erased", ", ".join(wanted.urls) or wanted.capture, reason.strip())
     return Erasure.objects.create(
         asked_ms=time.time_ns() // 1_000_000,
@@ -110,11 +110,11 @@ def find(number: int) -> Erasure:
     return row
 
 
-def wanted_of(row: Erasure) -> Wanted:
-    return Wanted(tuple(row.urls), row.match, row.since, row.until, row.capture)
+def wanted_of(row: Erasure) -> ErasureScope:
+    return ErasureScope(tuple(row.urls), row.match, row.since, row.until, row.capture)
 
 
-def selected(wanted: Wanted) -> Iterator[CaptureRow]:
+def selected(wanted: ErasureScope) -> Iterator[CaptureRow]:
     """The captures that go."""
     if wanted.capture is None:
         plain = all("*" not in url for url in wanted.urls)

@@ -4,7 +4,6 @@ An export is whole in itself: a revisit whose original is not part of it is writ
 file appears under its name only when it is complete.
 """
 
-import csv
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Protocol
 
-from hemeroteca import __version__, warc
+from hemeroteca import __version__, spreadsheet, warc
 from hemeroteca.archive import cdx, content, queries, rendered
 from hemeroteca.archive.drafts import draft
 from hemeroteca.archive.selection import Selection
@@ -70,9 +69,8 @@ def lister(target: IO[str], form: str) -> Lister:
     """Writes what is known of the captures it is given, each in a line: of CSV, or an object of JSON."""
     if form != "csv":
         return lambda row: print(json.dumps(facts(row)), file=target)
-    writer = csv.writer(target)
-    writer.writerow(COLUMNS)
-    return lambda row: writer.writerow([_cell(value) for value in facts(row).values()])
+    target.write(spreadsheet.text([COLUMNS]))
+    return lambda row: print(spreadsheet.text([facts(row).values()]), end="", file=target)
 
 
 @contextmanager
@@ -334,8 +332,3 @@ def request_of(folder: Path, row: CaptureRow) -> tuple[Record, bytes] | None:
         return None
     finally:
         source.close()
-
-
-def _cell(value: object) -> object:
-    """Texts a spreadsheet would run as a formula are shown as texts."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value

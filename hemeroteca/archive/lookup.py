@@ -11,7 +11,7 @@ from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import Conflict, Invalid, NotFound, Refused
 from hemeroteca.frontier import takedowns
-from hemeroteca.urls import UrlError
+from hemeroteca.urls import UrlError, typed
 from hemeroteca.urls import host as host_of
 from hemeroteca.warc.keys import index_key
 from hemeroteca.warc.timestamps import digits_of, read_moment, start_ms
@@ -31,7 +31,7 @@ class Address(NamedTuple):
     last_ms: int
 
 
-def addresses(wanted: Sequence[cdx.Query], limit: int = 50, after: str = "") -> list[Address]:
+def addresses(wanted: Sequence[cdx.CdxQuery], limit: int = 50, after: str = "") -> list[Address]:
     """The addresses in these ranges of the index, in its order; `after` (a urlkey) goes on behind one of them."""
     found: list[Address] = []
     for query in wanted:
@@ -106,7 +106,7 @@ def _host_of(url: str) -> str:
 
 def ranges(
     url: str, match: str, since: str, until: str, patterns: Sequence[str] | None = None
-) -> tuple[cdx.Query, ...]:
+) -> tuple[cdx.CdxQuery, ...]:
     """The ranges of the index that a look-up is about: an address, or the `patterns` of a collection."""
     since, until = digits_of(since), digits_of(until)
     if patterns is not None:
@@ -134,6 +134,10 @@ def no_capture(url: str) -> Refused:
         takedowns.refuse([url])
     except Conflict as taken_down:
         return taken_down
+    try:
+        typed(url)
+    except UrlError as error:
+        return Invalid(str(error))
     return NotFound(f"there is no capture of {url}; `hemeroteca crawl {url} --scope page` makes one")
 
 

@@ -109,7 +109,7 @@ def _ends(url: str) -> tuple[CaptureRow, CaptureRow] | None:
 
 
 def _all(url: str) -> Iterator[CaptureRow]:
-    return cdx.captures(cdx.Query(ranges=((index_key(url), ""),), exact=True))
+    return cdx.captures(cdx.CdxQuery(ranges=((index_key(url), ""),), exact=True))
 
 
 def _as_json(row: CaptureRow, uri_m: Callable[[CaptureRow], str]) -> dict[str, str]:

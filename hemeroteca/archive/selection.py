@@ -36,7 +36,7 @@ class Selection:
             found = chain(found, self._elsewhere())
         return (row for row in found if row.version) if self.versions_only else found
 
-    def queries(self) -> tuple[cdx.Query, ...]:
+    def queries(self) -> tuple[cdx.CdxQuery, ...]:
         """The same as ranges of the index, in order and without overlaps."""
         return _queries(self)
 
@@ -88,7 +88,7 @@ class Selection:
 
 
 @lru_cache(8)
-def _with_rendered(selection: Selection) -> tuple[cdx.Query, ...]:
+def _with_rendered(selection: Selection) -> tuple[cdx.CdxQuery, ...]:
     own = _queries(selection)
     if not selection.urls:
         return own  # everything
@@ -102,13 +102,13 @@ def _with_rendered(selection: Selection) -> tuple[cdx.Query, ...]:
 
 
 @lru_cache(8)
-def _queries(selection: Selection) -> tuple[cdx.Query, ...]:
+def _queries(selection: Selection) -> tuple[cdx.CdxQuery, ...]:
     """Index ranges in order, without overlaps, so that no capture comes twice."""
     more = {"from": [selection.since], "to": [selection.until], "matchType": [selection.match]}
     if not selection.urls:
-        base = cdx.Query.read({"url": ["-"], **more, "matchType": ["exact"]})
-        return (cdx.Query(ranges=(("", ""),), exact=False, since=base.since, until=base.until),)
-    read = [cdx.Query.read({"url": [url], **more}) for url in selection.urls]
+        base = cdx.CdxQuery.read({"url": ["-"], **more, "matchType": ["exact"]})
+        return (cdx.CdxQuery(ranges=(("", ""),), exact=False, since=base.since, until=base.until),)
+    read = [cdx.CdxQuery.read({"url": [url], **more}) for url in selection.urls]
     ranges = sorted((low, (low + "\x01") if query.exact else high) for query in read for low, high in query.ranges)
     merged: list[tuple[str, str]] = []
     for low, high in ranges:
@@ -117,4 +117,4 @@ def _queries(selection: Selection) -> tuple[cdx.Query, ...]:
             merged.append((last[0], "" if not last[1] or not high else max(last[1], high)))
         else:
             merged.append((low, high))
-    return tuple(cdx.Query(ranges=(span,), exact=False, since=read[0].since, until=read[0].until) for span in merged)
+    return tuple(cdx.CdxQuery(ranges=(span,), exact=False, since=read[0].since, until=read[0].until) for span in merged)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hemeroteca.change.diffs import Row, side_by_side, text_diff
     from hemeroteca.change.highlight import highlighted_page
     from hemeroteca.change.judgement import Change
-    from hemeroteca.change.noise_model import NoiseModel, Sighting, sightings
+    from hemeroteca.change.noise_model import NoiseModel, NoiseSighting, sightings
     from hemeroteca.change.report import as_json, pdf_report
     from hemeroteca.change.site_rules import ChangeRules, RulesError, check
     from hemeroteca.change.snapshot import Snapshot
@@ -25,13 +25,27 @@ else:
         diffs="Row side_by_side text_diff",
         highlight="highlighted_page",
         judgement="Change",
-        noise_model="NoiseModel Sighting sightings",
+        noise_model="NoiseModel NoiseSighting sightings",
         report="as_json pdf_report",
         site_rules="ChangeRules RulesError check",
         snapshot="Snapshot",
     )
 
 __all__ = [
-    "Change", "ChangeRules", "Comparison", "NoiseModel", "Row", "RulesError", "Sighting", "Snapshot",
-    "as_json", "check", "compare", "highlighted_page", "pdf_report", "side_by_side", "sightings", "text_diff",
+    "Change",
+    "ChangeRules",
+    "Comparison",
+    "NoiseModel",
+    "NoiseSighting",
+    "Row",
+    "RulesError",
+    "Snapshot",
+    "as_json",
+    "check",
+    "compare",
+    "highlighted_page",
+    "pdf_report",
+    "side_by_side",
+    "sightings",
+    "text_diff",
 ]  # fmt: skip

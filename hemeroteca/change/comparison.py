@@ -16,7 +16,7 @@ from typing import Any
 from resiliparse.parse.html import DOMNode
 
 from hemeroteca.change import diffs, noise, picture, site_rules, visit_moment
-from hemeroteca.change.judgement import WEIGHTS, Block, Change, Resource
+from hemeroteca.change.judgement import WEIGHTS, Change, ChangedBlock, Resource
 from hemeroteca.change.sequences import common_prefix, common_suffix
 from hemeroteca.change.site_rules import ChangeRules
 from hemeroteca.change.snapshot import Parts, Snapshot, blocks, is_said, path, take_apart, tidy
@@ -97,7 +97,7 @@ class _Comparison:
         self.fewer, self.more = _surplus(*self.passages)
         self.notes = list(dict.fromkeys(self.old.notes + self.new.notes))
         self.expressions = site_rules.expressions(given.ignore_text)
-        self.blocks: list[Block] = []
+        self.blocks: list[ChangedBlock] = []
         self.ignored: dict[str, None] = {}
         self.main_places: dict[bool, str] = {}  # of the new page, and of the old one
         self.resources: list[Resource] = []
@@ -239,7 +239,7 @@ class _Comparison:
                     break
             left[side].extend(wanted.elements())  # title, description: not in the body
         self.blocks += [
-            Block(where, "\n".join(old)[:BLOCK_CHARS], "\n".join(new)[:BLOCK_CHARS])
+            ChangedBlock(where, "\n".join(old)[:BLOCK_CHARS], "\n".join(new)[:BLOCK_CHARS])
             for where, (old, new) in places.items()
             if self._cleaned(old) != self._cleaned(new)
         ]
@@ -286,7 +286,7 @@ class _Comparison:
                 if self.learned is not None:
                     where = path(nodes[address]) if nodes[address] is not None else kind
                     if len(self.blocks) < 2 * MAX_BLOCKS:
-                        self.blocks.append(Block(where, *(("", address) if side else (address, ""))))
+                        self.blocks.append(ChangedBlock(where, *(("", address) if side else (address, ""))))
                     if self._known_noise(where):
                         continue
                 name = "files" if kind == "links" and _FILES.search(cleaned) else kind

@@ -20,7 +20,7 @@ _DEFAULTS = ChangeRules()
 _WORD = re.compile(r"\s+|\d+(?:[.,:]\d+)+|\w+|[^\w\s]")
 
 
-class Run(msgspec.Struct, frozen=True):
+class Stretch(msgspec.Struct, frozen=True):
     """A stretch of text that both versions have, or only one."""
 
     op: str  # equal, insert, delete
@@ -31,8 +31,8 @@ class Row(msgspec.Struct, frozen=True):
     """A line of each version, side by side. A line only one version has stands alone."""
 
     kind: str  # equal, insert, delete, replace
-    old: list[Run] = []
-    new: list[Run] = []
+    old: list[Stretch] = []
+    new: list[Stretch] = []
     old_number: int = 0  # of the line, from 1; 0 when there is none
     new_number: int = 0
 
@@ -62,22 +62,22 @@ def unified(before: list[str], after: list[str], names: tuple[str, str]) -> str:
     return "\n".join([f"--- {old_name}", f"+++ {new_name}", *parts, ""])
 
 
-def changed_runs(old: str, new: str) -> list[Run]:
+def changed_runs(old: str, new: str) -> list[Stretch]:
     """Two passages as runs of words, deletions before insertions."""
     if old == new:
-        return [Run("equal", new)] if new else []
+        return [Stretch("equal", new)] if new else []
     before, after = _words(old), _words(new)
     if len(before) + len(after) > MAX_WORDS:
-        return [run for run in (Run("delete", old), Run("insert", new)) if run.text]
-    runs: list[Run] = []
+        return [run for run in (Stretch("delete", old), Stretch("insert", new)) if run.text]
+    runs: list[Stretch] = []
     for same, a, b, c, d in _without_islands(opcodes(before, after), before):
         if same:
-            runs.append(Run("equal", "".join(after[c:d])))
+            runs.append(Stretch("equal", "".join(after[c:d])))
             continue
         if a < b:
-            runs.append(Run("delete", "".join(before[a:b])))
+            runs.append(Stretch("delete", "".join(before[a:b])))
         if c < d:
-            runs.append(Run("insert", "".join(after[c:d])))
+            runs.append(Stretch("insert", "".join(after[c:d])))
     return runs
 
 
@@ -133,13 +133,13 @@ def _alike(old: str, new: str) -> bool:
 def _rows(op: Op, before: list[str], after: list[str]) -> Iterator[Row]:
     if op.same:
         for x, y in zip(range(op.a, op.b), range(op.c, op.d), strict=True):
-            yield Row("equal", [Run("equal", before[x])], [Run("equal", after[y])], x + 1, y + 1)
+            yield Row("equal", [Stretch("equal", before[x])], [Stretch("equal", after[y])], x + 1, y + 1)
         return
     for x, y in pairs(op, before, after):
         if y < 0:
-            yield Row("delete", [Run("delete", before[x])], [], x + 1, 0)
+            yield Row("delete", [Stretch("delete", before[x])], [], x + 1, 0)
         elif x < 0:
-            yield Row("insert", [], [Run("insert", after[y])], 0, y + 1)
+            yield Row("insert", [], [Stretch("insert", after[y])], 0, y + 1)
         else:
             runs = changed_runs(before[x], after[y])
             left, right = [r for r in runs if r.op != "insert"], [r for r in runs if r.op != "delete"]

@@ -9,7 +9,7 @@ from html import escape
 
 from resiliparse.parse.html import TEXT, DOMNode
 
-from hemeroteca.change.diffs import Run, changed_runs, lines_of, pairs
+from hemeroteca.change.diffs import Stretch, changed_runs, lines_of, pairs
 from hemeroteca.change.sequences import opcodes
 from hemeroteca.change.site_rules import ChangeRules
 from hemeroteca.change.snapshot import Parts, Snapshot, blocks, events, take_apart
@@ -60,7 +60,7 @@ def _plain(before: list[str], after: list[str]) -> Iterator[str]:
             yield f"<p>{''.join(map(_marked, runs))}</p>"
 
 
-def _marked(run: Run) -> str:
+def _marked(run: Stretch) -> str:
     if run.op == "equal":
         return escape(run.text)
     name = "ins" if run.op == "insert" else "del"
@@ -76,7 +76,7 @@ class _Writer:
         all_lines = page.lines  # title and description stand before the lines of the body
         self.lines = [line for line, _ in blocks(page)]
         self.head = max(0, len(all_lines) - len(self.lines))
-        self.runs: dict[int, list[Run]] = {}  # by the number of the line; only lines that differ
+        self.runs: dict[int, list[Stretch]] = {}  # by the number of the line; only lines that differ
         self.gone: dict[int, list[str]] = {}  # lines that went, by the number of the line they stood before
         self._compare(before, all_lines[: self.head] + self.lines)
         self.number = 0
@@ -145,7 +145,7 @@ class _Writer:
             self._spread(pieces, runs)
         self.out[pieces[0][0]] = gone + self.out[pieces[0][0]]
 
-    def _spread(self, pieces: list[tuple[int, str]], runs: list[Run]) -> None:
+    def _spread(self, pieces: list[tuple[int, str]], runs: list[Stretch]) -> None:
         """Give each piece of a line its part of the runs. Both are counted in letters that are not white space."""
         waiting = list(reversed(runs))
         left, op = "", "equal"
@@ -163,7 +163,7 @@ class _Writer:
                         continue
                     left, op = run.text, run.op
                 cut, need = (len(left), 0) if last else _cut(left, need)
-                parts.append(_marked(Run(op, left[:cut])))
+                parts.append(_marked(Stretch(op, left[:cut])))
                 left = left[cut:]
             self.out[place] = "".join(parts)
 

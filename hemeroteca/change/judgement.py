@@ -8,7 +8,7 @@ WEIGHTS = {"scripts": 0.25, "sheets": 0.25, "styles": 0.25}
 """Of components other than 1. There are few scripts and style sheets on a page, so one of them is a large share."""
 
 
-class Block(msgspec.Struct, frozen=True):
+class ChangedBlock(msgspec.Struct, frozen=True):
     """A place on the page whose text or resources differ."""
 
     path: str  # body/aside.quotes/p
@@ -36,7 +36,7 @@ class Change(msgspec.Struct, frozen=True):
     words_added: int = 0
     words_removed: int = 0
     resources: list[Resource] = []  # the first hundreds
-    blocks: list[Block] = []  # only when a NoiseModel was given; learned noise included
+    blocks: list[ChangedBlock] = []  # only when a NoiseModel was given; learned noise included
     ignored: list[str] = []  # blocks put aside as learned noise
     notes: list[str] = []  # what was cut, and why
 

@@ -5,7 +5,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from hemeroteca.change.judgement import Block, Change
+from hemeroteca.change.judgement import Change, ChangedBlock
 
 # visits of a page after the first at which the block differed there, which proves nothing of the others
 FEW_VISITS = 3  # for blocks in which only digits and codes change, or whose old texts come back; of all pages together
@@ -24,7 +24,7 @@ _CODES = re.compile(r"\d+|\b[0-9a-f-]{8,}\b", re.I)
 _NEWS = re.compile(r"(?:^|/)(?:main|article|h[1-4])(?:[#./]|$)")
 
 
-class Sighting(msgspec.Struct, array_like=True, frozen=True):
+class NoiseSighting(msgspec.Struct, array_like=True, frozen=True):
     """A block that differed at a visit: what the model learns from, without the texts."""
 
     path: str
@@ -60,7 +60,7 @@ class NoiseModel(msgspec.Struct, omit_defaults=True):
         """Learn from the comparison of two visits of a page that followed each other, also of equal ones."""
         self.learn(sightings(change), page)
 
-    def learn(self, found: list[Sighting], page: int = 0) -> bool:
+    def learn(self, found: list[NoiseSighting], page: int = 0) -> bool:
         """The same from what `sightings` found; whether there was anything to learn."""
         differed = {sighting.path: sighting for sighting in found}
         touched = False
@@ -113,7 +113,7 @@ class NoiseModel(msgspec.Struct, omit_defaults=True):
             seen = self.blocks[path] = _Seen()
         return seen
 
-    def _note(self, seen: _Seen, sighting: Sighting) -> None:
+    def _note(self, seen: _Seen, sighting: NoiseSighting) -> None:
         seen.last = self.visits
         seen.codes = seen.codes and sighting.codes
         seen.money = seen.money or sighting.money
@@ -121,19 +121,19 @@ class NoiseModel(msgspec.Struct, omit_defaults=True):
         seen.texts = [*seen.texts, sighting.text][-REMEMBERED:]
 
 
-def sightings(change: Change) -> list[Sighting]:
+def sightings(change: Change) -> list[NoiseSighting]:
     """What a comparison teaches about the blocks of a page. Several at one path are one to the model."""
-    together: dict[str, list[Block]] = {}
+    together: dict[str, list[ChangedBlock]] = {}
     for block in change.blocks:
         if len(block.path) <= MAX_PATH:
             together.setdefault(block.path, []).append(block)
     return [_sighting(path, blocks) for path, blocks in together.items()]
 
 
-def _sighting(path: str, blocks: list[Block]) -> Sighting:
+def _sighting(path: str, blocks: list[ChangedBlock]) -> NoiseSighting:
     old = "\n".join(block.old for block in blocks if block.old)
     new = "\n".join(block.new for block in blocks if block.new)
-    return Sighting(
+    return NoiseSighting(
         path,
         codes=_CODES.sub("0", old) == _CODES.sub("0", new),
         money=bool(_MONEY.search(old) or _MONEY.search(new)),

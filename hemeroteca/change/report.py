@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from hemeroteca.change import fonts
 from hemeroteca.change.comparison import compare
-from hemeroteca.change.diffs import Row, Run, changed_runs, side_by_side, text_diff
+from hemeroteca.change.diffs import Row, Stretch, changed_runs, side_by_side, text_diff
 from hemeroteca.change.judgement import Change
 from hemeroteca.change.site_rules import ChangeRules
 from hemeroteca.change.snapshot import Snapshot
@@ -61,37 +61,37 @@ def pdf_report(
     last = 0
     for row in side_by_side(old, new, given):
         if row.new_number > last + 1 and row.kind == "equal":
-            lines.append(_Line([Run("faint", "…")]))
+            lines.append(_Line([Stretch("faint", "…")]))
         last = row.new_number or last
         lines.append(_Line(_runs(row)))
     return _pdf(lines)
 
 
 class _Line(NamedTuple):
-    runs: list[Run]
+    runs: list[Stretch]
     size: float = SIZE
     space: float = 0.0  # before it
 
 
 def _summary(url: str, change: Change, names: tuple[str, str]) -> Iterator[_Line]:
-    yield _Line([Run("equal", url or "Comparison")], 14.0)
-    yield _Line([Run("delete", f"− {names[0]}")])
-    yield _Line([Run("insert", f"+ {names[1]}")])
+    yield _Line([Stretch("equal", url or "Comparison")], 14.0)
+    yield _Line([Stretch("delete", f"− {names[0]}")])
+    yield _Line([Stretch("insert", f"+ {names[1]}")])
     verdict = "important" if change.important else "not important"
     total = f"Importance {change.total:.3f}, {verdict} (threshold {change.threshold:g})"
-    yield _Line([Run("equal", total)], 11.0, space=LEADING / 2)
+    yield _Line([Stretch("equal", total)], 11.0, space=LEADING / 2)
     for name, vector, value in zip(
         ("view", "form", "content"), (change.view, change.form, change.content), change.sums, strict=True
     ):
         parts = ", ".join(f"{part} {size:.3f}" for part, size in vector.items() if size)
-        yield _Line([Run("equal", f"{name} {value:.3f}"), Run("faint", f"   {parts}" if parts else "")])
+        yield _Line([Stretch("equal", f"{name} {value:.3f}"), Stretch("faint", f"   {parts}" if parts else "")])
     words = f"{change.words_added} words added, {change.words_removed} removed"
-    yield _Line([Run("faint", "; ".join([words, *change.notes]))])
+    yield _Line([Stretch("faint", "; ".join([words, *change.notes]))])
     space = LEADING / 2
     for resource in change.resources:
         mark, op = ("+", "insert") if resource.added else ("−", "delete")
         more = f" ({resource.text[:300]})" if resource.text else ""
-        yield _Line([Run(op, f"{mark} {resource.kind}: {resource.address[:300]}{more}")], space=space)
+        yield _Line([Stretch(op, f"{mark} {resource.kind}: {resource.address[:300]}{more}")], space=space)
         space = 0.0
     yield _Line([], 1.0, LEADING / 2)
 
@@ -100,7 +100,7 @@ def _pdf(lines: list[_Line]) -> bytes:
     """Lines of coloured words on pages. Letters that no font here has are shown as `?` and told at the end."""
     from fpdf import FPDF  # takes its time to load, and most commands need none of it
 
-    lines = [line._replace(runs=[Run(run.op, _shown(run.text)) for run in line.runs]) for line in lines]
+    lines = [line._replace(runs=[Stretch(run.op, _shown(run.text)) for run in line.runs]) for line in lines]
     used = Counter("".join(run.text for line in lines for run in line.runs))
     pdf = FPDF(unit="pt", format="A4")
     pdf.set_margin(MARGIN)
@@ -119,7 +119,7 @@ def _pdf(lines: list[_Line]) -> bytes:
             family = files[0].stem
     missing = {letter: count for letter, count in used.items() if letter not in known}
     if missing:
-        lines.append(_Line([Run("faint", _without_letters(missing))], space=LEADING / 2))
+        lines.append(_Line([Stretch("faint", _without_letters(missing))], space=LEADING / 2))
     instead = str.maketrans(dict.fromkeys(missing, "?"))
     pdf.add_page()
     for line in lines:
@@ -151,7 +151,7 @@ def _without_letters(missing: dict[str, int]) -> str:
     )
 
 
-def _runs(row: Row) -> list[Run]:
+def _runs(row: Row) -> list[Stretch]:
     if row.kind != "replace":
         return row.old or row.new
     old, new = ("".join(run.text for run in side) for side in (row.old, row.new))

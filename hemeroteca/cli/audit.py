@@ -3,10 +3,8 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from hemeroteca.cli.common import Data, Json, actor, setup, stamp, tell, unmarked
+from hemeroteca.cli.common import Json, actor, picked, setup, stamp, tell_all
 
 
 def audit(
@@ -15,11 +13,10 @@ def audit(
     act: Annotated[str, typer.Option(help="Only of this kind, such as `sign-in` or `role changed`.")] = "",
     thing: Annotated[str, typer.Option(help="Only about what contains this.")] = "",
     csv: Annotated[bool, typer.Option("--csv", help="As CSV.")] = False,
-    data: Data = None,
     json: Json = False,
 ) -> None:
     """Show who did what: sign-ins, roles, tokens, erasures, settings of sites, approvals."""
-    setup(data, must_exist=True)
+    setup(must_exist=True)
     from hemeroteca.accounts import audit as log
 
     found = log.entries(actor(), limit, who=who, act=act, thing=thing)
@@ -27,12 +24,10 @@ def audit(
         for line in log.as_csv(found):
             typer.echo(line, nl=False)
         return
-    if json:
-        for row in found:
-            facts = {"at": row.at, "who": row.who, "act": row.act, "thing": row.thing}
-            tell({**facts, "detail": row.detail, "address": row.address})
-        return
-    table = Table("when", "who", "what", "which thing", "more", "from")
-    for row in found:
-        table.add_row(stamp(row.at), unmarked(row.who), row.act, unmarked(row.thing), unmarked(row.detail), row.address)
-    Console().print(table)
+    tell_all(
+        found,
+        json,
+        ("when", "who", "what", "which thing", "more", "from"),
+        lambda row: (stamp(row.at), row.who, row.act, row.thing, row.detail, row.address),
+        lambda row: picked(row, "at", "who", "act", "thing", "detail", "address"),
+    )

@@ -15,11 +15,10 @@ def backup(
         bool, typer.Option(help="Copy secret.key too; whoever has the copy can then open it all.")
     ] = False,
     background: Background = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Copy the data folder, also while the system runs. The copy is an instance of its own."""
-    common.setup(data, must_exist=True)
+    common.setup(must_exist=True)
     from hemeroteca.engine.jobs import Backup
     from hemeroteca.instance.backup import BackupReport
 

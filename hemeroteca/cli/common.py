@@ -1,5 +1,6 @@
 """What the commands share: the data folder made ready, numbers for people, facts for programs, errors as one line."""
 
+import inspect
 import os
 import re
 import shutil
@@ -8,13 +9,17 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
+from typer.core import TyperCommand
+from typer.main import get_params_convertors_ctx_param_name_from_function
 
 from hemeroteca import config
-from hemeroteca.accounts import SYSTEM, Actor
+from hemeroteca.accounts import SYSTEM, Actor, PermissionDenied
+from hemeroteca.accounts.permissions import may_try
 from hemeroteca.errors import CannotWrite, Denied, Invalid, Refused
 from hemeroteca.instance import Instance
 from hemeroteca.outgoing import hand_over
@@ -25,8 +30,8 @@ if TYPE_CHECKING:
     from hemeroteca.archive.stats import Growth
 
 Row = TypeVar("Row")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
-Data = Annotated[Path | None, typer.Option("--data", help="Folder that holds everything.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Facts as JSON, for programs.")]
 
 USAGE = 2
@@ -42,10 +47,89 @@ EXIT_CODES = {
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def settings(data: Path | None) -> config.Config:
-    """The instance's settings, with `--data` in force for everything this process starts."""
+class Command(TyperCommand):
+    """A command: for those who may do what it does. All have `--data`; what is refused ends them with one line and an
+    exit code."""
+
+    action: str  # in the table of permissions (`accounts.permissions`)
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.params += _data_option()
+
+    def make_context(self, *given: Any, **more: Any) -> Any:
+        if not may_try(actor(), self.action):
+            raise PermissionDenied(actor(), self.action)
+        context = super().make_context(*given, **more)
+        _use_folder(context.params.pop("data", None))
+        return context
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Refused as error:
+            refuse(error)
+        except ValueError as error:
+            from hemeroteca.urls import UrlError
+
+            if not isinstance(error, UrlError):
+                raise
+            give_up(str(error), USAGE)
+
+
+@cache
+def doing(action: str) -> type[Command]:
+    """The class of commands that do this."""
+    return type("Command", (Command,), {"action": action})
+
+
+class Verbs(typer.Typer):
+    """The commands of a noun."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(no_args_is_help=True, **options)
+
+    def command(self, name: str | None = None, *, action: str) -> Callable[[Function], Function]:  # type: ignore[override]
+        return super().command(name, cls=doing(action))
+
+
+def with_options(
+    options: Sequence[inspect.Parameter], read: Callable[[dict[str, Any]], dict[str, Any]]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command these options too; what `read` makes of their values comes in its parameter `given`."""
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        def command(**arguments: Any) -> None:
+            function(given=read({option.name: arguments.pop(option.name) for option in options}), **arguments)
+
+        own = [one for one in inspect.signature(function, eval_str=True).parameters.values() if one.name != "given"]
+        required = [one for one in own if one.default is one.empty]
+        every = [*required, *options, *(one for one in own if one.default is not one.empty)]
+        plain = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in every]
+        command.__signature__ = inspect.Signature(plain)  # type: ignore[attr-defined]
+        command.__annotations__ = {one.name: one.annotation for one in plain}
+        command.__doc__, command.__name__ = function.__doc__, function.__name__
+        return command
+
+    return decorate
+
+
+@cache
+def _data_option() -> list[Any]:
+    """`--data`, made once for all commands."""
+    return list(get_params_convertors_ctx_param_name_from_function(_use_folder)[0])
+
+
+def _use_folder(
+    data: Annotated[Path | None, typer.Option(help="Folder that holds everything.", show_default=False)] = None,
+) -> None:
+    """Put `--data` in force, for everything this process starts too."""
     if data is not None:
-        os.environ["HEMEROTECA_DATA"] = str(data.absolute())
+        os.environ["HEMEROTECA_DATA"] = str(Path(data).absolute())
+
+
+def settings() -> config.Config:
+    """The instance's settings."""
     try:
         return config.load()
     except config.ConfigError as error:
@@ -53,17 +137,17 @@ def settings(data: Path | None) -> config.Config:
 
 
 def setup(
-    data: Path | None,
     must_exist: bool = False,
     at_least: str = "hemeroteca.sqlite3",
     rooms: tuple[str, ...] = (),
+    machinery: bool = False,
 ) -> config.Config:
     """Make Django and the tables ready. With `must_exist`, a folder without an instance is an error.
 
     `at_least`: what must be there of it. `rooms`: of a command that only reads, the rooms whose tables it reads; the
-    others, and Django's own, are not loaded.
+    others, and Django's own, are not loaded. `machinery`: without what only pages need.
     """
-    found = settings(data)
+    found = settings()
     if must_exist and not found.database and not (found.data / at_least).exists():
         if next((found.data / "warc").glob("*.warc*"), None) is not None:
             lost = f"the database of {found.data} is gone, its WARC files are there"
@@ -75,13 +159,15 @@ def setup(
         from django.apps import apps
         from django.db import DatabaseError, OperationalError
 
+        from hemeroteca.instance import schema
+
         if rooms:
             # without what else `django.setup` does: it loads Django's views for an address prefix we do not have
             apps.populate([f"hemeroteca.{room}" for room in rooms])
+        elif machinery:
+            schema.load_machinery()
         else:
             django.setup()
-        from hemeroteca.instance import schema
-
         schema.prepare()
     except config.ConfigError as error:
         give_up(str(error), USAGE)
@@ -178,7 +264,7 @@ def writing(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        refuse(CannotWrite(target, error))
+        raise CannotWrite(target, error)
 
 
 def tell(facts: object) -> None:
@@ -187,6 +273,19 @@ def tell(facts: object) -> None:
 
     plain = msgspec.to_builtins(facts, builtin_types=(datetime,), enc_hook=str)
     sys.stdout.write(msgspec.json.encode(with_times(plain)).decode() + "\n")
+
+
+def answer(json: bool, facts: object, *lines: str) -> None:
+    """Facts for a program, or lines for people."""
+    if json:
+        tell(facts)
+    for line in () if json else lines:
+        typer.echo(printable(line))
+
+
+def picked(row: object, *names: str) -> dict[str, Any]:
+    """These attributes of a row, as facts."""
+    return {name: getattr(row, name) for name in names}
 
 
 def tell_all(

@@ -6,9 +6,9 @@ from hemeroteca import config as settings
 from hemeroteca.cli import common
 
 
-def config(data: common.Data = None, json: common.Json = False) -> None:
+def config(json: common.Json = False) -> None:
     """Show every setting with its present value (file hemeroteca.toml, environment HEMEROTECA_*)."""
-    present = common.settings(data)
+    present = common.settings()
     if json:
         common.tell({name: settings.shown(name, getattr(present, name)) for name, _, _ in settings.describe()})
         return

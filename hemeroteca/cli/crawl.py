@@ -5,10 +5,9 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -20,13 +19,10 @@ if TYPE_CHECKING:
     from hemeroteca.frontier.values import Counts
     from hemeroteca.ingest.pool import ReaderProcess
 
+PATIENCE = 3.0  # seconds for the engine at work to take up a crawl
 
-class ScopeKind(StrEnum):
-    page = "page"
-    prefix = "prefix"
-    host = "host"
-    domain = "domain"
-    web = "web"
+
+ScopeKind = Literal["page", "prefix", "host", "domain", "web"]
 
 
 def crawl(
@@ -60,7 +56,6 @@ def crawl(
     ] = None,
     insecure: Annotated[bool, typer.Option("--insecure", help="Accept any certificate.")] = False,
     probe: Annotated[bool, typer.Option("--probe", help="Ask what may be a geographic service what it is.")] = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Crawl sites: visit, archive and index everything in the scope.
@@ -69,17 +64,17 @@ def crawl(
     changed. Exit code: 0 done, 1 nothing could be fetched, 2 usage, 130 interrupted (resumable).
     """
     seeds = _seeds(addresses or [], from_file)
-    readers = own_readers(data)
-    common.setup(data)
+    readers = own_readers()
+    common.setup(machinery=True)
     from hemeroteca.focus import definition
     from hemeroteca.frontier import services
     from hemeroteca.ingest.rules import CrawlOptions
     from hemeroteca.urls import Scope
 
     looks_for = definition.load(focus) if focus else None
-    scope = scope or (ScopeKind.web if looks_for is not None else ScopeKind.host)
+    scope = scope or ("web" if looks_for is not None else "host")
     options = CrawlOptions(
-        Scope(kind=scope.value, include=tuple(include or ()), exclude=tuple(exclude or ()), depth=depth),
+        Scope(kind=scope, include=tuple(include or ()), exclude=tuple(exclude or ()), depth=depth),
         limit=limit,
         max_bytes=None if max_bytes is None else _parse_size(max_bytes),
         max_seconds=None if max_time is None else _parse_duration(max_time),
@@ -122,28 +117,25 @@ def run_crawl(crawl_id: int, json: bool, readers: "list[ReaderProcess]") -> None
     _work(crawl_id, json, readers)
 
 
-def own_readers(data: Path | None) -> "list[ReaderProcess]":
+def own_readers() -> "list[ReaderProcess]":
     """Readers for the engine this process will be; begun before Django is loaded, which they need not carry."""
     from hemeroteca.ingest.pool import fork_readers
 
-    return fork_readers(common.settings(data).readers)
+    return fork_readers(common.settings().readers)
 
 
 def _work(crawl_id: int, json: bool, readers: "list[ReaderProcess]") -> None:
-    """Be the engine for this crawl, or follow the engine of `hemeroteca serve` where one runs."""
+    """Be the engine for this crawl, or follow the engine at work; when that ends before the crawl, be it after all."""
     from django.conf import settings
 
     lock = settings.INSTANCE.lock_engine()
-    try:
-        with _Display(quiet=json or not sys.stderr.isatty()) as display:
-            if lock is not None:
-                _run_engine(crawl_id, display, readers)
-            else:
-                readers.clear()  # the engine of `serve` has its own
-                _follow(crawl_id, display)
-    finally:
+    with _Display(quiet=json or not sys.stderr.isatty()) as display:
+        if lock is None:
+            readers.clear()  # the engine at work has its own
+            lock = _follow(crawl_id, display)
         if lock is not None:
-            lock.close()
+            with lock:
+                _run_engine(crawl_id, display, readers)
 
 
 def _run_engine(crawl_id: int, display: "_Display", readers: "list[ReaderProcess]") -> None:
@@ -173,7 +165,9 @@ def _run_engine(crawl_id: int, display: "_Display", readers: "list[ReaderProcess
         common.give_up(str(error))
 
 
-def _follow(crawl_id: int, display: "_Display") -> None:
+def _follow(crawl_id: int, display: "_Display") -> IO[str] | None:
+    """Show how far the crawl is until it ends. When its engine is gone before, or was that of another crawl only:
+    the engine's lock."""
     from django.conf import settings
 
     from hemeroteca.frontier import services
@@ -185,14 +179,21 @@ def _follow(crawl_id: int, display: "_Display") -> None:
 
     _Interrupt.then = ask_to_stop
     started = Crawl.objects.get(pk=crawl_id).started_ms
+    tell_at: float | None = time.monotonic() + PATIENCE
     while True:
         crawl = Crawl.objects.get(pk=crawl_id)
         if crawl.state != Crawl.State.RUNNING and (crawl.ended_ms or not crawl.started_ms):
-            return
+            return None
         live = read_engine_status(settings.INSTANCE)
+        taken = live is not None and crawl_id in live.crawls
+        if crawl.stop_requested and not taken:
+            services.mark_interrupted(crawl_id)
+            return None
         if live is None and (lock := settings.INSTANCE.lock_engine()) is not None:
-            lock.close()
-            common.give_up("the engine that worked on this crawl has ended; run the same command again to go on")
+            return lock
+        if not taken and tell_at is not None and time.monotonic() >= tell_at:
+            tell_at = None
+            typer.echo("Another crawl is at work in this folder; this one begins when that has ended.", err=True)
         if crawl.started_ms != started or crawl.counts:
             display.show(services.counts_of(crawl), live.pages_per_second if live else 0.0, live.active if live else 0)
         time.sleep(0.2)

@@ -8,13 +8,13 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from hemeroteca.cli import load_test, vantage
-from hemeroteca.cli.common import Data, Json, actor, printable, setup, stamp, tell, tell_all, unmarked
+from hemeroteca.cli.common import Json, Verbs, actor, answer, picked, printable, setup, stamp, tell, tell_all, unmarked
 from hemeroteca.errors import Invalid
 from hemeroteca.warc.timestamps import moment
 
-app = typer.Typer(no_args_is_help=True, help="Devices people lend, clients, credits, and how the fleet stands.")
-device = typer.Typer(no_args_is_help=True, help="One device: add it, give it a token, pause, suspend, trust it.")
-client = typer.Typer(no_args_is_help=True, help="Who may have URLs fetched by the fleet.")
+app = Verbs()
+device = Verbs(help="One device: add it, give it a token, pause, suspend, trust it.")
+client = Verbs(help="Who may have URLs fetched by the fleet.")
 app.add_typer(device, name="device")
 app.add_typer(client, name="client")
 app.add_typer(vantage.app, name="vantage")
@@ -27,10 +27,10 @@ Days = Annotated[int, typer.Option(min=0, max=36500, help="Its token is valid so
 User = Annotated[str, typer.Argument(help="Name of the person.")]
 
 
-@app.command()
-def status(data: Data = None, json: Json = False) -> None:
+@app.command(action="fleet.status")
+def status(json: Json = False) -> None:
     """How the fleet stands."""
-    setup(data)
+    setup()
     from hemeroteca.fleet import queries
 
     found = queries.status()
@@ -44,10 +44,10 @@ def status(data: Data = None, json: Json = False) -> None:
     Console().print(table)
 
 
-@app.command()
-def devices(owner: OwnerMaybe = "", data: Data = None, json: Json = False) -> None:
+@app.command(action="fleet.devices")
+def devices(owner: OwnerMaybe = "", json: Json = False) -> None:
     """Devices: state, trust, speed, what they did."""
-    setup(data)
+    setup()
     from hemeroteca.accounts import services as accounts
     from hemeroteca.fleet import queries
 
@@ -61,16 +61,15 @@ def devices(owner: OwnerMaybe = "", data: Data = None, json: Json = False) -> No
     tell_all(found, json, titles, cells)
 
 
-@app.command()
+@app.command(action="fleet.operate")
 def credits(  # noqa: A001 - the name of the command
     give: Annotated[str, typer.Option(help="Give this client credits, with --amount.")] = "",
     amount: Annotated[float, typer.Option(help="How many.")] = 0.0,
     csv: Annotated[bool, typer.Option("--csv", help="As CSV.")] = False,
-    data: Data = None,
     json: Json = False,
 ) -> None:
     """Accounts and their balances."""
-    setup(data)
+    setup()
     from hemeroteca.fleet import queries, services
 
     if give:
@@ -83,7 +82,7 @@ def credits(  # noqa: A001 - the name of the command
         tell_all(found, json, titles, lambda one: (one["account"], one["name"], f"{one['balance']:.2f}"))
 
 
-@app.command()
+@app.command(action="fleet.simulate")
 def simulate(
     urls: Annotated[int, typer.Option(min=1000, max=10_000_000, help="How many to fetch.")] = 200_000,
     seed: Annotated[int, typer.Option(help="Of the first fleet.")] = 1,
@@ -124,14 +123,13 @@ def simulate(
     Console().print(table)
 
 
-@app.command("set")
+@app.command("set", action="fleet.operate")
 def set_settings(
     settings: Annotated[list[str], typer.Argument(help="strategy=auto, cache_seconds=3600, max_block=64, …")],
-    data: Data = None,
     json: Json = False,
 ) -> None:
     """Change settings while the fleet runs: strategy, cache_seconds, max_block, task_seconds, max_devices, …"""
-    setup(data)
+    setup()
     from hemeroteca.fleet import services
 
     changes: dict[str, Any] = {}
@@ -148,15 +146,14 @@ def set_settings(
         typer.echo(f"{name} = {value}")
 
 
-@app.command()
+@app.command(action="fleet.operate")
 def close(
     host: Annotated[str, typer.Argument(help="Host; all below it too. Without one, those that are closed.")] = "",
     reason: Annotated[str, typer.Option(help="For people.")] = "by the operator",
-    data: Data = None,
     json: Json = False,
 ) -> None:
     """Leave a host alone from now on, leased blocks included; or list the hosts that are left alone."""
-    setup(data)
+    setup()
     from hemeroteca.fleet import queries, services
 
     if not host:
@@ -165,47 +162,40 @@ def close(
             json,
             ("host", "since", "by its owner", "why"),
             lambda one: (one.host, stamp(moment(one.at_ms)), "yes" if one.by_owner else "", one.reason),
-            lambda one: {"host": one.host, "at_ms": one.at_ms, "by_owner": one.by_owner, "reason": one.reason},
+            lambda one: picked(one, "host", "at_ms", "by_owner", "reason"),
         )
         return
     typer.echo(f"{services.close_host(actor(), host, reason).host} is closed to the fleet")
 
 
-@app.command("open")
-def open_again(host: Annotated[str, typer.Argument(help="Host.")], data: Data = None) -> None:
+@app.command("open", action="fleet.operate")
+def open_again(host: Annotated[str, typer.Argument(help="Host.")]) -> None:
     """Let the fleet visit a host again."""
-    setup(data)
+    setup()
     from hemeroteca.fleet import services
 
     services.open_host(actor(), host)
     typer.echo(f"{host} is open to the fleet")
 
 
-@app.command()
-def log(data: Data = None, json: Json = False) -> None:
+@app.command(action="fleet.operate")
+def log(json: Json = False) -> None:
     """The audit log, newest first."""
-    setup(data)
-
+    setup()
     from hemeroteca.fleet import queries
 
     for line in queries.log(actor()):
         if json:
-            tell({"at_ms": line.at_ms, "who": line.who, "what": line.what, "detail": line.detail})
+            tell(picked(line, "at_ms", "who", "what", "detail"))
         else:
             when = stamp(moment(line.at_ms))
             typer.echo(printable(f"{when} {line.who} {line.what}: {line.detail}"))
 
 
-@device.command("add")
-def add_device(
-    name: Name,
-    owner: Owner,
-    days: Days = 0,
-    data: Data = None,
-    json: Json = False,
-) -> None:
+@device.command("add", action="fleet.device")
+def add_device(name: Name, owner: Owner, days: Days = 0, json: Json = False) -> None:
     """Add a device and print its token, which cannot be shown again."""
-    setup(data)
+    setup()
     from hemeroteca.accounts import services as accounts
     from hemeroteca.fleet import services
 
@@ -217,10 +207,10 @@ def add_device(
     typer.echo(f"for device {new.device.name} of {owner}; keep it now, only its hash is stored", err=True)
 
 
-@device.command("show")
-def show_device(name: Name, owner: OwnerMaybe = "", data: Data = None, json: Json = False) -> None:
+@device.command("show", action="fleet.devices")
+def show_device(name: Name, owner: OwnerMaybe = "", json: Json = False) -> None:
     """What is known of a device, what it did, and what it did on each of the last thirty days."""
-    setup(data)
+    setup()
     from hemeroteca.fleet import queries
 
     row = _find(name, owner)
@@ -254,37 +244,37 @@ def show_device(name: Name, owner: OwnerMaybe = "", data: Data = None, json: Jso
     Console().print(did)
 
 
-@device.command("code")
-def device_code(name: Name, owner: OwnerMaybe = "", data: Data = None, json: Json = False) -> None:
+@device.command("code", action="fleet.device")
+def device_code(name: Name, owner: OwnerMaybe = "", json: Json = False) -> None:
     """A one-time code to type on the device within 15 minutes: `worker.pyz --server URL --code CODE`."""
-    setup(data)
+    setup()
     from hemeroteca.fleet import services
 
     found = services.make_code(actor(), _find(name, owner))
-    tell({"code": found}) if json else typer.echo(found)
+    answer(json, {"code": found}, found)
 
 
-@device.command("rotate")
-def rotate(name: Name, owner: OwnerMaybe = "", days: Days = 0, data: Data = None, json: Json = False) -> None:
+@device.command("rotate", action="fleet.device")
+def rotate(name: Name, owner: OwnerMaybe = "", days: Days = 0, json: Json = False) -> None:
     """Another token; the old one is valid for an hour more."""
-    setup(data)
+    setup()
     from hemeroteca.fleet import services
 
     token = services.rotate_token(actor(), _find(name, owner), days)
-    tell({"token": token}) if json else typer.echo(token)
+    answer(json, {"token": token}, token)
 
 
-@device.command("revoke")
-def revoke(name: Name, owner: OwnerMaybe = "", data: Data = None) -> None:
+@device.command("revoke", action="fleet.device")
+def revoke(name: Name, owner: OwnerMaybe = "") -> None:
     """End its tokens at once."""
-    setup(data)
+    setup()
     from hemeroteca.fleet import services
 
     services.revoke_token(actor(), _find(name, owner))
     typer.echo(f"{name} has no valid token any more")
 
 
-@device.command("set")
+@device.command("set", action="fleet.device")
 def set_device(
     name: Name,
     state: Annotated[str, typer.Option(help="active, paused, suspended or expelled.")] = "",
@@ -292,10 +282,9 @@ def set_device(
     trusted: Annotated[bool | None, typer.Option("--trusted/--not-trusted", help="It may check others.")] = None,
     listed: Annotated[bool | None, typer.Option("--listed/--not-listed", help="On the leaderboard.")] = None,
     owner: OwnerMaybe = "",
-    data: Data = None,
 ) -> None:
     """Pause, suspend, expel or trust a device, or let it work again."""
-    setup(data)
+    setup()
     from hemeroteca.fleet import services
     from hemeroteca.fleet.models import Device
 
@@ -311,15 +300,14 @@ def set_device(
     typer.echo(f"{name}: {found.state}")
 
 
-@client.command("add")
+@client.command("add", action="fleet.ask")
 def add_client(
     user: User,
     purpose: Annotated[str, typer.Option(help="What the fleet would fetch, and why.")],
     approve: Annotated[bool, typer.Option("--approve", help="Approve it at once.")] = False,
-    data: Data = None,
 ) -> None:
     """Let a person ask to be a client."""
-    setup(data)
+    setup()
     from hemeroteca.accounts import services as accounts
     from hemeroteca.fleet import services
 
@@ -329,59 +317,55 @@ def add_client(
     typer.echo(f"{user} {'is a client' if approve else 'asks to be a client'} of the fleet")
 
 
-@client.command("approve")
+@client.command("approve", action="fleet.operate")
 def approve_client(
     user: User,
     credits: Annotated[  # noqa: A002 - the name of the option
         int, typer.Option(min=0, help="To begin with.")
     ] = 1000,
     per_day: Annotated[int, typer.Option(min=1, help="Most URLs in a day.")] = 10_000,
-    data: Data = None,
 ) -> None:
     """Approve a client and its purpose."""
-    setup(data)
+    setup()
     from hemeroteca.fleet import services
 
     services.approve(actor(), services.find_client(user), credits, per_day)
     typer.echo(f"{user} is a client of the fleet")
 
 
-@client.command("refuse")
-def refuse_client(user: User, reason: Annotated[str, typer.Option(help="Why.")], data: Data = None) -> None:
+@client.command("refuse", action="fleet.operate")
+def refuse_client(user: User, reason: Annotated[str, typer.Option(help="Why.")]) -> None:
     """Refuse a client, or end its approval."""
-    setup(data)
+    setup()
     from hemeroteca.fleet import services
 
     services.refuse(actor(), services.find_client(user), reason)
     typer.echo(f"{user} is no client of the fleet")
 
 
-@client.command("list")
-def list_clients(data: Data = None, json: Json = False) -> None:
+@client.command("list", action="fleet.operate")
+def list_clients(json: Json = False) -> None:
     """Clients and what they want."""
-    setup(data)
+    setup()
     from hemeroteca.fleet import queries
 
-    found = queries.clients(actor())
     tell_all(
-        found,
+        queries.clients(actor()),
         json,
         ("user", "state", "purpose", "URLs a day"),
         lambda one: (one.owner.name, one.state, one.purpose, one.per_day),
-        lambda one: {"user": one.owner.name, "state": one.state, "purpose": one.purpose, "per_day": one.per_day},
+        lambda one: {"user": one.owner.name, **picked(one, "state", "purpose", "per_day")},
     )
 
 
-@app.command()
+@app.command(action="fleet.operate")
 def complaint(
     number: Annotated[int, typer.Argument(help="Number of the result; 0 lists open complaints.")] = 0,
     uphold: Annotated[bool | None, typer.Option("--uphold/--deny", help="What you decide.")] = None,
-    data: Data = None,
     json: Json = False,
 ) -> None:
     """List open complaints about results, or decide one; one that is upheld is refunded."""
-    setup(data)
-
+    setup()
     from hemeroteca.fleet import fetches, queries
 
     if number:
@@ -394,13 +378,7 @@ def complaint(
         json,
         ("number", "URL", "status", "devices", "complaint"),
         lambda one: (one.pk, one.url, one.status, ", ".join(one.devices), one.complaint),
-        lambda one: {
-            "number": one.pk,
-            "url": one.url,
-            "status": one.status,
-            "devices": one.devices,
-            "complaint": one.complaint,
-        },
+        lambda one: {"number": one.pk, **picked(one, "url", "status", "devices", "complaint")},
     )
 
 

@@ -11,24 +11,21 @@ if TYPE_CHECKING:
     from hemeroteca.focus.thesaurus import Thesaurus
     from hemeroteca.frontier.models import FocusLink
 
-app = typer.Typer(no_args_is_help=True, help="Focused crawls: why a page was fetched when, and the thesauri they use.")
-thesaurus = typer.Typer(no_args_is_help=True, help="Thesauri (SKOS) that a focus may name.")
+app = common.Verbs()
+thesaurus = common.Verbs(help="Thesauri (SKOS) that a focus may name.")
 app.add_typer(thesaurus, name="thesaurus")
 
 CrawlNumber = Annotated[int | None, typer.Option(min=1, help="Number of the crawl; the last one that met the page.")]
 PARTS = ("score", "inherited", "neighbourhood", "learned", "host_factor", "bound")
-RELEVANCE = ("page_relevance", "anchor_relevance", "context_relevance", "address_relevance")
+RELEVANCE = ("page_relevance", "anchor_relevance", "context_relevance", "address_relevance", "away")
 
 
-@app.command("explain")
+@app.command("explain", action="focus.read")
 def explain(
-    url: Annotated[str, typer.Argument(help="Address of a page.")],
-    crawl: CrawlNumber = None,
-    data: common.Data = None,
-    json: common.Json = False,
+    url: Annotated[str, typer.Argument(help="Address of a page.")], crawl: CrawlNumber = None, json: common.Json = False
 ) -> None:
     """Why a page was fetched when it was: the links that led to it, and what each promised and brought."""
-    common.setup(data, must_exist=True)
+    common.setup(must_exist=True)
     from hemeroteca import urls
     from hemeroteca.frontier import queries
 
@@ -58,58 +55,51 @@ def explain(
         )
 
 
-@app.command("finds")
+@app.command("finds", action="focus.read")
 def finds(
     crawl: Annotated[int | None, typer.Option(min=1, help="Only of this crawl.")] = None,
     every: Annotated[bool, typer.Option("--all", help="All pages visited, not only targets.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="Most lines.")] = 100,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """What crawls with a focus found, the last first; with --json a line for each."""
-    common.setup(data, must_exist=True)
+    common.setup(must_exist=True)
     from hemeroteca.frontier import queries
 
     for link, address in queries.focus_links(limit, crawl=crawl, targets=not every):
-        if json:
-            common.tell(_facts(link, address))
-        else:
-            typer.echo(common.printable(f"{link.number:>7,}  {link.score:6.3f}  {link.target or '-':<10} {address}"))
+        common.answer(
+            json, _facts(link, address), f"{link.number:>7,}  {link.score:6.3f}  {link.target or '-':<10} {address}"
+        )
 
 
-@thesaurus.command("import")
+@thesaurus.command("import", action="focus.import")
 def import_(
     name: Annotated[str, typer.Argument(help="Name to keep it under: small letters, like gemet.")],
     files: Annotated[list[Path], typer.Argument(metavar="FILES…", help="SKOS: RDF/XML, Turtle, JSON-LD, N-Triples.")],
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Read the SKOS files of a thesaurus together (structure and labels may stand in several) and keep it."""
-    common.setup(data)
+    common.setup()
     from hemeroteca.frontier import thesauri
 
     found = thesauri.import_thesaurus(common.actor(), name, files)
     _print(found, json)
 
 
-@thesaurus.command("list")
-def list_(data: common.Data = None, json: common.Json = False) -> None:
+@thesaurus.command("list", action="focus.read")
+def list_(json: common.Json = False) -> None:
     """The thesauri that a focus may name."""
-    common.setup(data, must_exist=True)
+    common.setup(must_exist=True)
     from hemeroteca.frontier import thesauri
 
     for found in thesauri.thesauri(common.actor()):
         _print(found, json)
 
 
-@thesaurus.command("show")
-def show(
-    name: Annotated[str, typer.Argument(help="Name of the thesaurus.")],
-    data: common.Data = None,
-    json: common.Json = False,
-) -> None:
+@thesaurus.command("show", action="focus.read")
+def show(name: Annotated[str, typer.Argument(help="Name of the thesaurus.")], json: common.Json = False) -> None:
     """One thesaurus with its themes and groups."""
-    common.setup(data, must_exist=True)
+    common.setup(must_exist=True)
     from hemeroteca.frontier import thesauri
 
     found = thesauri.one_thesaurus(common.actor(), name)

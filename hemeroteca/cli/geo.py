@@ -1,9 +1,8 @@
 """`hemeroteca geo`: geographic services, found, looked at and handed on."""
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -14,19 +13,18 @@ if TYPE_CHECKING:
     from hemeroteca.geo.description import Description
     from hemeroteca.geo.models import Layer, Service
 
-app = typer.Typer(no_args_is_help=True, help="Geographic services: recognise, find, watch, export.")
+app = common.Verbs()
 
 
-@app.command("inspect")
+@app.command("inspect", action="geo.inspect")
 def inspect(
     sources: Annotated[list[str], typer.Argument(metavar="FILE|URL…", help="Documents, or - for standard input.")],
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Tell which service or dataset a document describes, and what it offers; or why it is none."""
     failed = False
     for source in sources:
-        description = _describe(source, data)
+        description = _describe(source)
         failed |= description is None
         if description is None:
             continue
@@ -38,13 +36,13 @@ def inspect(
         raise typer.Exit(1)
 
 
-def _describe(source: str, data: Path | None) -> "Description | None":
+def _describe(source: str) -> "Description | None":
     from hemeroteca.geo.detection import describe
 
     if source.startswith(("http://", "https://")):
         from hemeroteca.fetch.client import GuardedClient
 
-        reply = GuardedClient(common.settings(data)).send(source, max_bytes=MAX_BYTES, redirects=5)
+        reply = GuardedClient(common.settings()).send(source, max_bytes=MAX_BYTES, redirects=5)
         if not reply.ok:
             typer.echo(f"hemeroteca: {common.printable(source)} was not fetched: {reply.reason}", err=True)
             return None
@@ -107,7 +105,7 @@ Box = Annotated[str, typer.Option("--bbox", metavar="W,S,E,N", help="Touching th
 Types = Annotated[list[str] | None, typer.Option("--type", help="Of this type: wms, wfs, …; may be repeated.")]
 
 
-@app.command("search")
+@app.command("search", action="geo.read")
 def search(
     words: Words = None,
     bbox: Box = "",
@@ -121,15 +119,14 @@ def search(
     layers: Annotated[bool, typer.Option("--layers", help="With their layers.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most services shown.")] = 20,
     geojson: Annotated[bool, typer.Option("--geojson", help="As a GeoJSON FeatureCollection.")] = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Find geographic services by words, place, type, provider, keyword and time."""
-    common.setup(data, must_exist=True)
+    common.setup(must_exist=True)
     from hemeroteca.geo import queries, records
 
     begin, end = queries.parse_span(time) if time else ("", "")
-    wish = queries.Wish(
+    wish = queries.ServiceQuery(
         words=" ".join(words or ()),
         bbox=queries.parse_bbox(bbox) if bbox else None,
         types=queries.parse_types(type_ or ()),
@@ -161,16 +158,15 @@ def search(
         typer.echo(f"{len(found)} of {total}", err=True)
 
 
-@app.command("show")
+@app.command("show", action="geo.read")
 def show(
     number: Number,
     iso19139: Annotated[bool, typer.Option("--iso19139", help="As ISO 19139 metadata.")] = False,
     qlr: Annotated[bool, typer.Option("--qlr", help="As a layer definition of QGIS.")] = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Everything known of a service: what it offers, where it was found, how it stands."""
-    common.setup(data, must_exist=True)
+    common.setup(must_exist=True)
     from hemeroteca.geo import queries, records, services
 
     service = services.find(number)
@@ -192,17 +188,16 @@ def show(
         typer.echo(f"  {common.printable(layer.name)}  {common.printable(layer.title)}")
 
 
-@app.command("add")
+@app.command("add", action="geo.add")
 def add(
     url: Annotated[str, typer.Argument(help="Any address of a service, or of a page that leads to some.")],
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Visit an address, ask what services are there, and put them into the catalogue."""
     from hemeroteca.cli.crawl import own_readers, run_crawl
 
-    readers = own_readers(data)
-    common.setup(data)
+    readers = own_readers()
+    common.setup()
     from hemeroteca.geo import queries, visit_orders
     from hemeroteca.geo.models import Service
 
@@ -210,33 +205,33 @@ def add(
     run_crawl(crawl.pk, json, readers)
     found = list(Service.objects.filter(seen_ms__gte=crawl.created_ms, crawl=crawl) | visit_orders.known_at(url))
     for service in found:
-        if json:
-            common.tell(_entry(service, queries.layers(service)))
-        else:
-            typer.echo(f"{service.pk:>6}  {service.type:<16} {common.printable(service.title)}")
+        common.answer(
+            json,
+            _entry(service, queries.layers(service)),
+            f"{service.pk:>6}  {service.type:<16} {common.printable(service.title)}",
+        )
     if not found:
         common.give_up(f"no geographic service was found at {url}; `hemeroteca geo inspect {url}` tells what it is")
 
 
-@app.command("claim")
-def claim(number: Number, data: common.Data = None) -> None:
+@app.command("claim", action="geo.claim")
+def claim(number: Number) -> None:
     """Say that a service is yours; then you may withdraw it."""
-    common.setup(data, must_exist=True)
+    common.setup(must_exist=True)
     from hemeroteca.geo import services
 
     service = services.claim(common.actor(), number)
     typer.echo(f"service {service.pk} is claimed")
 
 
-@app.command("withdraw")
+@app.command("withdraw", action="geo.withdraw")
 def withdraw(
     number: Number,
     reason: Annotated[str, typer.Option(help="Why, for people.")] = "",
     undo: Annotated[bool, typer.Option("--undo", help="Put it back.")] = False,
-    data: common.Data = None,
 ) -> None:
     """Take a service out of the catalogue; it stays out when it is found again."""
-    common.setup(data, must_exist=True)
+    common.setup(must_exist=True)
     from hemeroteca.geo import services
 
     if undo:
@@ -246,10 +241,10 @@ def withdraw(
     typer.echo(f"service {service.pk} is {service.state}")
 
 
-@app.command("stats")
-def stats(data: common.Data = None, json: common.Json = False) -> None:
+@app.command("stats", action="geo.read")
+def stats(json: common.Json = False) -> None:
     """How many services there are now and were ever, by type, software, country, licence and state."""
-    common.setup(data, must_exist=True)
+    common.setup(must_exist=True)
     from hemeroteca.geo import queries
 
     facts = queries.statistics(common.actor())
@@ -266,13 +261,10 @@ def stats(data: common.Data = None, json: common.Json = False) -> None:
             typer.echo(f"{name:<26} {value}")
 
 
-class Form(StrEnum):
-    csv = "csv"
-    geojson = "geojson"
-    gpkg = "gpkg"
+Form = Literal["csv", "geojson", "gpkg"]
 
 
-@app.command("export")
+@app.command("export", action="geo.export")
 def export(
     target: Annotated[
         Path,
@@ -282,16 +274,17 @@ def export(
     form: Annotated[Form | None, typer.Option("--format", help="Else by the name of the file.")] = None,
     all_: Annotated[bool, typer.Option("--all", help="Also what is gone or closed, and mirrors.")] = False,
     force: common.Force = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """The catalogue as CSV, GeoJSON or GeoPackage; into a folder, all documents as received, with an index.csv."""
-    common.setup(data, must_exist=True)
+    common.setup(must_exist=True)
     from hemeroteca.geo import catalogue_files, queries
 
-    wish = queries.Wish(types=queries.parse_types(type_ or ()), states=() if all_ else queries.SHOWN, mirrors=all_)
+    wish = queries.ServiceQuery(
+        types=queries.parse_types(type_ or ()), states=() if all_ else queries.SHOWN, mirrors=all_
+    )
     actor = common.actor()
-    kind = f".{form.value}" if form else target.suffix.lower()
+    kind = f".{form}" if form else target.suffix.lower()
     if str(target) == "-" and not kind:
         common.give_up("standard output does not tell the format; say --format csv, geojson or gpkg", common.USAGE)
     with common.outgoing(target, force) as path:
@@ -305,7 +298,7 @@ def export(
         elif kind == ".gpkg":
             count = catalogue_files.write_geopackage(queries.every(actor, wish), path)
         if kind in (".csv", ".geojson", ".json", ".gpkg"):
-            done = catalogue_files.Exported(str(target), count)
+            done = catalogue_files.ExportedCatalogue(str(target), count)
         else:
             done = catalogue_files.write_documents(actor, wish, path)
     if str(target) == "-":
@@ -317,55 +310,52 @@ def export(
     typer.echo(f"{done.services} services{documents} → {common.printable(done.target)}")
 
 
-@app.command("harvest")
+@app.command("harvest", action="geo.harvest")
 def harvest(
     url: Annotated[str, typer.Argument(help="Address of a catalogue.")],
     kind: Annotated[
         str, typer.Option(help="csw, records, stac, ckan, dcat, arcgis, oai, waf, …; none: found out.")
     ] = "",
     background: Background = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Read another catalogue to its end, and visit the services that are new or changed there."""
     from hemeroteca.cli.crawl import own_readers, run_crawl
 
-    readers = own_readers(data)
-    common.setup(data)
+    readers = own_readers()
+    common.setup()
     from hemeroteca.cli.job import run_job
     from hemeroteca.geo.jobs import Harvested, HarvestOrder
 
     done = run_job("geo.harvest", HarvestOrder(url, kind), Harvested, json, background)
     if done.crawl is not None:
         run_crawl(done.crawl, json, readers)
-    if json:
-        common.tell(done)
-    else:
-        typer.echo(
-            f"{done.records} records ({done.kind}): {done.added} added, {done.changed} changed, "
-            f"{done.vanished} vanished, {done.failed} failed; {done.addresses} services visited"
-        )
+    common.answer(
+        json,
+        done,
+        f"{done.records} records ({done.kind}): {done.added} added, {done.changed} changed, "
+        f"{done.vanished} vanished, {done.failed} failed; {done.addresses} services visited",
+    )
     if done.failed:
         common.give_up(f"the harvest ended early: {done.reason}")
 
 
-@app.command("check")
+@app.command("check", action="geo.check")
 def check(
     numbers: Annotated[list[int] | None, typer.Argument(metavar="SERVICE…", help="None: those that are due.")] = None,
     deep: Annotated[bool, typer.Option("--deep", help="Ask for a small map or a feature too.")] = False,
     every: Annotated[float, typer.Option(min=0, help="Hours after which a service is due.")] = 24.0,
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="Most services looked at.")] = 1000,
     background: Background = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Look whether services work; their states and reliability follow from it."""
-    common.setup(data, must_exist=True)
+    common.setup(must_exist=True)
     from hemeroteca.cli.job import run_job
-    from hemeroteca.geo.jobs import Checked, CheckOrder
+    from hemeroteca.geo.jobs import CheckOrder, CheckReport
 
     order = CheckOrder(numbers or [], deep, limit, every)
-    done = run_job("geo.check", order, Checked, json, background)
+    done = run_job("geo.check", order, CheckReport, json, background)
     if json:
         common.tell(done)
         return
@@ -385,36 +375,16 @@ def _said(value: object) -> str:
 
 def _entry(service: "Service", layers: "list[Layer] | None") -> dict[str, object]:
     """An entry of the catalogue for programs."""
-
-    facts: dict[str, object] = {
+    facts = {
         "id": service.pk,
-        "identifier": service.identifier,
-        "type": service.type,
-        "version": service.version,
-        "title": service.title,
-        "abstract": service.abstract,
         "endpoint": service.public_endpoint,
-        "bbox": service.bbox,
         "temporal": [service.begin, service.end] if service.begin or service.end else None,
-        "keywords": service.keywords,
-        "crs": service.crs,
-        "formats": service.formats,
-        "provider": service.provider,
-        "contact": service.contact,
-        "licence": service.licence,
-        "country": service.country,
-        "software": service.software,
-        "state": service.state,
-        "reason": service.reason,
-        "found_on": service.found_on,
-        "way": service.way,
-        "found_ms": service.found_ms,
-        "seen_ms": service.seen_ms,
-        "layers_count": service.layers_count,
-    }
+        **common.picked(
+            service, "identifier", "type", "version", "title", "abstract", "bbox", "keywords", "crs", "formats",
+            "provider", "contact", "licence", "country", "software", "state", "reason", "found_on", "way", "found_ms",
+            "seen_ms", "layers_count",
+        ),
+    }  # fmt: skip
     if layers is not None:
-        facts["layers"] = [
-            {"name": one.name, "title": one.title, "bbox": one.bbox, "crs": one.crs, "styles": one.styles}
-            for one in layers
-        ]
+        facts["layers"] = [common.picked(one, "name", "title", "bbox", "crs", "styles") for one in layers]
     return facts

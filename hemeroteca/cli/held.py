@@ -6,19 +6,19 @@ import typer
 
 from hemeroteca.cli import common
 
-app = typer.Typer(no_args_is_help=True, help="What crawls held back as a possible trap, and taking it after all.")
+app = common.Verbs()
 
 
-@app.command("list")
+@app.command("list", action="crawl.read")
 def list_held(
-    crawl: Annotated[int | None, typer.Argument(help="Only of this crawl.")] = None,
-    data: common.Data = None,
-    json: common.Json = False,
+    crawl: Annotated[int | None, typer.Argument(help="Only of this crawl.")] = None, json: common.Json = False
 ) -> None:
     """Show what crawls held back, by host and reason."""
-    common.setup(data, must_exist=True)
+    common.setup(must_exist=True)
     from hemeroteca.frontier import queries
 
+    if crawl is not None and queries.crawl(crawl) is None:
+        common.give_up(f"there is no crawl {crawl}; `hemeroteca status` lists them")
     found = queries.held(crawl)
     if json:
         for kind in found:
@@ -34,20 +34,19 @@ def list_held(
     Console().print(table if found else "nothing is held back", highlight=False)
 
 
-@app.command("take")
+@app.command("take", action="crawl.take")
 def take(
     crawl: Annotated[int, typer.Argument(help="Number of the crawl.")],
     host: Annotated[str, typer.Option(help="Only addresses of this host.")] = "",
     reason: Annotated[str, typer.Option(help="Only what is held back for this reason.")] = "",
     limit: Annotated[int | None, typer.Option(min=1, help="Most pages of this run.")] = None,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Visit after all what a crawl held back; nothing there is held back for the same reason again."""
     from hemeroteca.cli.crawl import carry_out, own_readers
 
-    readers = own_readers(data)
-    common.setup(data, must_exist=True)
+    readers = own_readers()
+    common.setup(must_exist=True)
     from hemeroteca.frontier import queries, services
 
     count = services.take_held(common.actor(), crawl, host, reason, limit)

@@ -3,7 +3,7 @@
 `run_job` is how other commands do theirs.
 """
 
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -14,7 +14,7 @@ from hemeroteca.warc.timestamps import moment
 if TYPE_CHECKING:
     from hemeroteca.jobs.models import Job
 
-app = typer.Typer(no_args_is_help=True, help="Long work: imports, exports, checks, backups, rebuilds, learning.")
+app = common.Verbs()
 Number = Annotated[int, typer.Argument(help="Number of the job.", min=1)]
 Background = Annotated[
     bool,
@@ -39,26 +39,25 @@ def run_job(kind: str, arguments: object, result: type[Result], json: bool, back
     return _result(_finish(job, json, here), result, json)
 
 
-@app.command("list")
+@app.command("list", action="job.read")
 def list_(
     state: Annotated[str, typer.Option(help="Only queued, running, done, failed or cancelled ones.")] = "",
     kind: Annotated[str, typer.Option(help="Only of this kind, such as archive.import.")] = "",
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 20,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """The latest jobs."""
-    common.setup(data, must_exist=True)
+    common.setup(must_exist=True)
     from hemeroteca.jobs import queries
 
     for job in queries.recent(common.actor(), limit, state=state, kind=kind):
         _say(job, json, _line(job))
 
 
-@app.command()
-def show(number: Number, data: common.Data = None, json: common.Json = False) -> None:
+@app.command(action="job.read")
+def show(number: Number, json: common.Json = False) -> None:
     """A job with its arguments, its result and its log."""
-    job = _find(data, number)
+    job = _find(number)
     if json:
         _say(job, json, "")
         return
@@ -72,10 +71,10 @@ def show(number: Number, data: common.Data = None, json: common.Json = False) ->
         typer.echo(common.printable(f"{common.stamp(moment(line.at_ms))} {line.text}"))
 
 
-@app.command()
-def cancel(number: Number, data: common.Data = None, json: common.Json = False) -> None:
+@app.command(action="job.cancel")
+def cancel(number: Number, json: common.Json = False) -> None:
     """End a job at its next step; `resume` goes on with it."""
-    _find(data, number)
+    _find(number)
     from hemeroteca.jobs import services
 
     job = services.cancel(common.actor(), number)
@@ -83,10 +82,10 @@ def cancel(number: Number, data: common.Data = None, json: common.Json = False) 
     _say(job, json, f"job {number} {state}")
 
 
-@app.command()
-def resume(number: Number, background: Background = False, data: common.Data = None, json: common.Json = False) -> None:
+@app.command(action="job.cancel")
+def resume(number: Number, background: Background = False, json: common.Json = False) -> None:
     """Go on with a job that was cancelled, failed or interrupted."""
-    job = _find(data, number)
+    job = _find(number)
     from django.conf import settings
 
     from hemeroteca.jobs import services
@@ -99,10 +98,10 @@ def resume(number: Number, background: Background = False, data: common.Data = N
     _tell(_finish(job, json, here), json)
 
 
-@app.command()
-def follow(number: Number, data: common.Data = None, json: common.Json = False) -> None:
+@app.command(action="job.read")
+def follow(number: Number, json: common.Json = False) -> None:
     """Show how far a job is until it has ended. Ctrl-C ends this, not the job."""
-    _find(data, number)
+    _find(number)
     from hemeroteca.jobs import runner
 
     with progress_line(json) as line:
@@ -115,14 +114,14 @@ def follow(number: Number, data: common.Data = None, json: common.Json = False) 
 
 def _finish(job: "Job", json: bool, here: bool) -> "Job":
     """Do a job that is ours, or follow it, until it has ended."""
-    from hemeroteca.jobs.runner import Busy, Runner, follow
+    from hemeroteca.jobs.runner import FolderBusy, Runner, follow
 
     runner = Runner(say=None if json else lambda text: typer.echo(common.printable(text), err=True))
     with progress_line(json) as line, on_interrupt(runner.cancel):
         if here:
             try:
                 return runner.run(job, line)
-            except Busy:
+            except FolderBusy:
                 pass
         if not json:
             typer.echo(f"job {job.pk} waits for the crawl or the import at work on this folder …", err=True)
@@ -147,8 +146,8 @@ def _tell(job: "Job", json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _find(data: Any, number: int) -> "Job":
-    common.setup(data, must_exist=True)
+def _find(number: int) -> "Job":
+    common.setup(must_exist=True)
     from hemeroteca.jobs import queries
 
     return queries.find(common.actor(), number)
@@ -164,7 +163,4 @@ def _line(job: "Job") -> str:
 def _say(job: "Job", json: bool, sentence: str) -> None:
     from hemeroteca.jobs.queries import facts
 
-    if json:
-        common.tell(facts(common.actor(), job))
-    else:
-        typer.echo(sentence)
+    common.answer(json, facts(common.actor(), job), sentence)

@@ -8,24 +8,23 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from hemeroteca.cli.common import Data, Json, actor, printable, setup, tell, tell_all
+from hemeroteca.cli.common import Json, Verbs, actor, answer, picked, printable, setup, tell, tell_all
 
-app = typer.Typer(no_args_is_help=True, help="Load tests of a site, by whoever proves to control it.")
+app = Verbs(help="Load tests of a site, by whoever proves to control it.")
 Id = Annotated[UUID, typer.Argument(help="Of the test; `list` shows it.")]
 
 
-@app.command()
+@app.command(action="fleet.load")
 def propose(
     url: Annotated[str, typer.Argument(help="Page to ask for, again and again.")],
     user: Annotated[str, typer.Option("--user", help="Whose test it is: a client of the fleet, or an administrator.")],
     rate: Annotated[int, typer.Option(min=1, help="Requests per second at the top, of all devices.")] = 10,
     ramp_seconds: Annotated[int, typer.Option(min=1, help="Until the top is reached.")] = 30,
     hold_seconds: Annotated[int, typer.Option(min=1, help="At the top.")] = 60,
-    data: Data = None,
     json: Json = False,
 ) -> None:
     """Propose a test; says which line the site must show, in which file, before it can start."""
-    setup(data)
+    setup()
     from hemeroteca.accounts import Actor
     from hemeroteca.accounts import services as accounts
     from hemeroteca.fleet import loads
@@ -39,10 +38,10 @@ def propose(
     typer.echo(f"put this line into {loads.PATH} of {made.host}, at every address of it: {loads.proof(made)}", err=True)
 
 
-@app.command("list")
-def listing(data: Data = None, json: Json = False) -> None:
+@app.command("list", action="fleet.loads")
+def listing(json: Json = False) -> None:
     """Tests, newest first."""
-    setup(data)
+    setup()
     from hemeroteca.fleet import loads
 
     tell_all(
@@ -54,22 +53,22 @@ def listing(data: Data = None, json: Json = False) -> None:
     )
 
 
-@app.command()
-def start(test: Id, data: Data = None, json: Json = False) -> None:
+@app.command(action="fleet.loads")
+def start(test: Id, json: Json = False) -> None:
     """Read the proof at every address, and begin; `hemeroteca serve` must run."""
-    setup(data)
+    setup()
     from django.conf import settings
 
     from hemeroteca.fleet import loads
 
     found = loads.start(actor(), loads.find(actor(), test), settings.CONFIG)
-    tell(_facts(found)) if json else typer.echo(f"{found.host} is tested at {', '.join(found.addresses)}")
+    answer(json, _facts(found), f"{found.host} is tested at {', '.join(found.addresses)}")
 
 
-@app.command()
-def stop(test: Id, data: Data = None) -> None:
+@app.command(action="fleet.loads")
+def stop(test: Id) -> None:
     """Nothing more is handed out from this moment."""
-    setup(data)
+    setup()
     from hemeroteca.fleet import loads
 
     found = loads.find(actor(), test)
@@ -77,10 +76,10 @@ def stop(test: Id, data: Data = None) -> None:
     typer.echo(f"{test}: {found.state}")
 
 
-@app.command()
-def show(test: Id, data: Data = None, json: Json = False) -> None:
+@app.command(action="fleet.loads")
+def show(test: Id, json: Json = False) -> None:
     """Requests, errors and percentiles of answer times, second by second."""
-    setup(data)
+    setup()
     from hemeroteca.fleet import loads
 
     found = loads.find(actor(), test)
@@ -100,16 +99,6 @@ def show(test: Id, data: Data = None, json: Json = False) -> None:
 def _facts(test: Any) -> dict[str, Any]:
     from hemeroteca.fleet import loads
 
-    return {
-        "id": str(test.public_id),
-        "url": test.url,
-        "owner": test.owner.name,
-        "state": test.state,
-        "reason": test.reason,
-        "rate": test.rate,
-        "ramp_seconds": test.ramp_seconds,
-        "hold_seconds": test.hold_seconds,
-        "addresses": test.addresses,
-        "proof_path": loads.PATH,
-        "proof": loads.proof(test),
-    }
+    known = picked(test, "url", "state", "reason", "rate", "ramp_seconds", "hold_seconds", "addresses")
+    proof = {"proof_path": loads.PATH, "proof": loads.proof(test)}
+    return {"id": str(test.public_id), "owner": test.owner.name, **known, **proof}

@@ -10,22 +10,21 @@ from hemeroteca.cli import common
 if TYPE_CHECKING:
     from hemeroteca.predict.calibration import Bin
 
-app = typer.Typer(no_args_is_help=True, help="How good the predictions of this instance are.")
+app = common.Verbs()
 
 
-@app.command()
+@app.command(action="predict.read")
 def calibrate(
     bins: Annotated[int, typer.Option(min=2, max=50, help="Rows of the table.")] = 10,
     plot: Annotated[Path | None, typer.Option(help="Draw the reliability plot into this SVG file, or -.")] = None,
     force: common.Force = False,
     background: Annotated[bool, typer.Option("--background", help="As a job of `hemeroteca serve`.")] = False,
     keep: Annotated[bool, typer.Option(help="Let the engine go on with what was learned.")] = True,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Learn from the whole history of this instance, and compare what was predicted with what came."""
     common.must_be_new(plot, force)
-    common.setup(data, must_exist=True)
+    common.setup(must_exist=True)
     from hemeroteca.cli.job import run_job
     from hemeroteca.predict.calibration import Bin
     from hemeroteca.watch.jobs import Calibrate, Calibrated

@@ -40,13 +40,12 @@ class ServeError(Exception):
 
 
 def serve(
-    data: common.Data = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on; 0.0.0.0 for every one.")] = None,
     port: Annotated[int | None, typer.Option(help="Port of the console and the API; 0 picks a free one.")] = None,
 ) -> None:
     """Run the whole system: console, API and engine. Ctrl-C stops it cleanly."""
     try:
-        settings = config.load(data=data, host=host, port=port)
+        settings = config.load(host=host, port=port)
         run(settings)
     except (ServeError, config.ConfigError) as error:
         common.give_up(str(error), common.USAGE if isinstance(error, config.ConfigError) else 1)

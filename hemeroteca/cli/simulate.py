@@ -62,7 +62,6 @@ def simulate(
         float, typer.Option(min=0, max=1, help="Leave out changes that matter no more than this.")
     ] = 0.0,
     background: Annotated[bool, typer.Option("--background", help="As a job of `hemeroteca serve`.")] = False,
-    data: common.Data = None,
     plot: Annotated[
         Path | None, typer.Option(help="Write a chart here (SVG); - is standard output.", show_default=False)
     ] = None,
@@ -105,7 +104,7 @@ def simulate(
             policy_file=str(policy_file.absolute()) if policy_file else "",
         )
         if background or subscription is not None:
-            facts = _as_job(order, data, json, background)
+            facts = _as_job(order, json, background)
         else:
             with progress_line(json) as show:
 
@@ -130,9 +129,9 @@ def simulate(
         _show(facts, warmup)
 
 
-def _as_job(order: "Experiment", data: Path | None, json: bool, background: bool) -> dict[str, Any]:
+def _as_job(order: "Experiment", json: bool, background: bool) -> dict[str, Any]:
     """With what the instance knows, in its list of jobs."""
-    common.setup(data, must_exist=True)
+    common.setup(must_exist=True)
     from hemeroteca.cli.job import run_job
     from hemeroteca.watch.jobs import Simulated
 

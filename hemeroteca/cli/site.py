@@ -9,17 +9,16 @@ from hemeroteca.cli import common
 if TYPE_CHECKING:
     from hemeroteca.frontier.values import SiteSettings
 
-app = typer.Typer(no_args_is_help=True, help="Settings of one host: delay, login, robots, certificates.")
+app = common.Verbs()
 
 LISTS = ("ignore", "keep", "ignore_text")
 Host = Annotated[str, typer.Argument(help="Host name, like example.org.")]
 
 
-@app.command("set")
+@app.command("set", action="site.change")
 def set_(
     host: Host,
     changes: Annotated[list[str], typer.Argument(metavar="NAME=VALUE…", help="An empty value returns to the default.")],
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Set a host's delay, ignore_robots, allow_private, insecure, proxy, username, password (for
@@ -38,36 +37,35 @@ def set_(
             values[name] = [*(given if isinstance(given, list) else ()), value]
         else:
             values[name] = value if value != "" else None
-    common.setup(data)
+    common.setup()
     from hemeroteca.frontier import services
 
     _print(host, services.set_site(common.actor(), host, values), json)
 
 
-@app.command("show")
-def show(host: Host, data: common.Data = None, json: common.Json = False) -> None:
+@app.command("show", action="site.read")
+def show(host: Host, json: common.Json = False) -> None:
     """Show the settings of a host (a password is not shown)."""
-    common.setup(data, must_exist=True)
+    common.setup(must_exist=True)
     from hemeroteca.frontier import services
 
     _print(host, services.site(common.actor(), host), json)
 
 
-@app.command("noise")
+@app.command("noise", action="site.change")
 def noise(
     host: Host,
     forget: Annotated[bool, typer.Option("--forget", help="Let what was learned go; it is learned anew.")] = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """The parts of a host's pages that differ at every visit and no longer count as a change."""
-    common.setup(data, must_exist=True)
-    from hemeroteca.archive import noise as learned
+    common.setup(must_exist=True)
+    from hemeroteca.archive import learned_noise
 
     name = host.strip().lower().rstrip(".")
     if forget:
-        learned.forget(common.actor(), name)
-    model = learned.load(name)
+        learned_noise.forget(common.actor(), name)
+    model = learned_noise.load(name)
     if json:
         common.tell({"host": name, "blocks": len(model.blocks), "noise": model.noisy()})
         return

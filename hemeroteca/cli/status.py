@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from hemeroteca.instance.status import EngineStatus
 
 
-def status(data: common.Data = None, json: common.Json = False) -> None:
+def status(json: common.Json = False) -> None:
     """Show what is queued, running, stored and failing, and why."""
-    common.setup(data, must_exist=True, rooms=("frontier", "archive"))
+    common.setup(must_exist=True, rooms=("frontier", "archive"))
     from hemeroteca.engine.overview import status as read_status
 
     found = read_status()
@@ -59,7 +59,7 @@ def _show_lists(found: "Status") -> None:
             str(crawl.id),
             f"{crawl.state}: {crawl.stop_reason}" if crawl.stop_reason else crawl.state,
             crawl.seeds[0] + (f" +{len(crawl.seeds) - 1}" if len(crawl.seeds) > 1 else ""),
-            *(f"{crawl.counts.get(name, 0):,}" for name in ("pages", "queued", "failed")),
+            *(f"{crawl.counts.get(name, 0):,}" for name in ("pages", "failed", "queued")),
         )
         for crawl in found.crawls
     ]
@@ -68,7 +68,11 @@ def _show_lists(found: "Status") -> None:
     held = [(f"{kind.addresses:,}", str(kind.crawl), kind.host, kind.reason, kind.example) for kind in found.held]
     aside = [(trouble.url, trouble.reason) for trouble in found.set_aside[-20:]]
     for rows, header, caption in (
-        (crawls, ("crawl", "state", "seeds", "pages", "queued", "failed"), ""),
+        (
+            crawls,
+            ("crawl", "state", "seeds", "pages", "failed", "queued"),
+            "pages and failed: of the present or last run; queued: what waits now",
+        ),
         (hosts, ("waiting host", "delay", "failures", "why"), ""),
         (reasons, ("pages", "state", "reason", "for example"), ""),
         (

@@ -7,14 +7,14 @@ import msgspec
 import typer
 from rich.table import Column
 
-from hemeroteca.cli.common import Data, Json, actor, printable, setup, stamp, tell, tell_all
+from hemeroteca.cli.common import Json, Verbs, actor, answer, picked, printable, setup, stamp, tell, tell_all
 from hemeroteca.warc.timestamps import moment
 
-app = typer.Typer(no_args_is_help=True, help="The same pages seen from devices in different countries and networks.")
+app = Verbs(help="The same pages seen from devices in different countries and networks.")
 Id = Annotated[UUID, typer.Argument(help="Of the check; `list` shows it.")]
 
 
-@app.command()
+@app.command(action="fleet.vantage")
 def order(
     urls: Annotated[list[str], typer.Argument(help="Pages to look at.")],
     user: Annotated[str, typer.Option("--user", help="Whose check it is: a client of the fleet, or an administrator.")],
@@ -22,11 +22,10 @@ def order(
     category: Annotated[str, typer.Option(help="Kind of pages; owners of devices may leave it out.")] = "general",
     country: Annotated[list[str] | None, typer.Option(help="Only from here, two letters; several times.")] = None,
     every_hours: Annotated[int, typer.Option(min=0, help="Again after so many hours; 0: once.")] = 0,
-    data: Data = None,
     json: Json = False,
 ) -> None:
     """Have pages compared, once or again and again; prints the id of the check."""
-    setup(data)
+    setup()
     from hemeroteca.accounts import Actor
     from hemeroteca.accounts import services as accounts
     from hemeroteca.fleet import vantage
@@ -35,13 +34,13 @@ def order(
         urls=urls, title=title, category=category, countries=country or [], every_hours=every_hours
     )
     made = vantage.order(Actor.of(accounts.find_user(user)), wanted)
-    tell(_facts(made)) if json else typer.echo(str(made.public_id))
+    answer(json, _facts(made), str(made.public_id))
 
 
-@app.command("list")
-def listing(data: Data = None, json: Json = False) -> None:
+@app.command("list", action="fleet.vantages")
+def listing(json: Json = False) -> None:
     """Checks, newest first."""
-    setup(data)
+    setup()
     from hemeroteca.fleet import vantage
 
     def cells(one: Any) -> tuple[object, ...]:
@@ -52,15 +51,14 @@ def listing(data: Data = None, json: Json = False) -> None:
     tell_all(vantage.checks(actor()), json, titles, cells, _facts)
 
 
-@app.command()
+@app.command(action="fleet.vantages")
 def show(
     check: Id,
     run: Annotated[int, typer.Option(min=0, help="Number of a run; 0: the last one.")] = 0,
-    data: Data = None,
     json: Json = False,
 ) -> None:
     """What each place saw: where the pages differ, and who saw it."""
-    setup(data)
+    setup()
     from hemeroteca.fleet import vantage
 
     found = vantage.find(actor(), check)
@@ -81,10 +79,10 @@ def show(
             typer.echo(printable(f"          {other.what}: {other.detail} ({who} {place})"))
 
 
-@app.command()
-def end(check: Id, data: Data = None) -> None:
+@app.command(action="fleet.vantages")
+def end(check: Id) -> None:
     """No further run begins; what was seen stays."""
-    setup(data)
+    setup()
     from hemeroteca.fleet import vantage
 
     found = vantage.find(actor(), check)
@@ -93,13 +91,5 @@ def end(check: Id, data: Data = None) -> None:
 
 
 def _facts(check: Any) -> dict[str, Any]:
-    return {
-        "id": str(check.public_id),
-        "title": check.title,
-        "owner": check.owner.name,
-        "state": check.state,
-        "category": check.category,
-        "countries": check.countries,
-        "every_hours": check.every_hours,
-        "urls": check.urls,
-    }
+    known = picked(check, "title", "state", "category", "countries", "every_hours", "urls")
+    return {"id": str(check.public_id), "owner": check.owner.name, **known}

@@ -1,6 +1,5 @@
 """`hemeroteca wiki`: histories of MediaWiki articles: extracted, kept up to date, counted, measured, handed out."""
 
-import functools
 import inspect
 import sys
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from hemeroteca.cli import common
 from hemeroteca.cli.common import counted
 from hemeroteca.cli.job import Background, run_job
 
-app = typer.Typer(no_args_is_help=True, help="Histories of MediaWiki articles: extracted, counted, measured.")
+app = common.Verbs()
 
 Where = Annotated[
     str, typer.Option("--wiki", help="A language (es), the address of an article, or of an api.php; else: en.")
@@ -26,10 +25,7 @@ FILTERS: dict[str, tuple[Any, Any]] = {  # which revisions are meant: the type o
     "user": (Annotated[str, typer.Option("--user", help="Only by this user.")], ""),
     "userid": (Annotated[int | None, typer.Option("--userid", help="Only by the user with this number.")], None),
     "tag": (Annotated[str, typer.Option("--tag", help="Only with this tag, such as mw-reverted.")], ""),
-    "size": (
-        Annotated[int | None, typer.Option("--size", help="Only of this size in bytes; see --sizematch.")],
-        None,
-    ),
+    "size": (Annotated[int | None, typer.Option("--size", help="Only of this size in bytes; see --sizematch.")], None),
     "sizematch": (
         Annotated[int | None, typer.Option("--sizematch", help="1: larger than --size, -1: smaller, 0: equal.")],
         None,
@@ -44,32 +40,17 @@ FILTERS: dict[str, tuple[Any, Any]] = {  # which revisions are meant: the type o
 
 def with_filters(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Options of FILTERS (these, or all) for a command, which gets what was given of them as `given`."""
-    chosen = names or tuple(FILTERS)
-
-    def made(command: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(command)
-        def called(**values: Any) -> None:
-            given = {name: values.pop(name) for name in chosen}
-            command(given=_given(given), **values)
-
-        parameters: list[inspect.Parameter] = []
-        for parameter in inspect.signature(command).parameters.values():
-            if parameter.name != "given":
-                parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-                continue
-            for name in chosen:
-                kind, default = FILTERS[name]
-                parameters.append(
-                    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-                )
-        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        return called
-
-    return made
+    chosen = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, (kind, default) in FILTERS.items()
+        if not names or name in names
+    ]
+    return common.with_options(
+        chosen, lambda values: {name: value for name, value in values.items() if value not in (None, "")}
+    )
 
 
-@app.command()
+@app.command(action="wiki.extract")
 def extract(
     titles: Annotated[list[str] | None, typer.Argument(help="Titles of articles, or their addresses.")] = None,
     wiki: Where = "",
@@ -84,11 +65,10 @@ def extract(
     policy: Annotated[str, typer.Option(help="When to look again: auto, exponential or never.")] = "",
     workers: Annotated[int, typer.Option(min=1, max=100, help="Cut the order into so many jobs for several.")] = 1,
     background: Background = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Bring the histories of articles. The same order goes on where it was, or brings what is new."""
-    common.setup(data)
+    common.setup()
     from hemeroteca.wiki import services
     from hemeroteca.wiki.extraction import Extracted
 
@@ -133,18 +113,17 @@ def extract(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(action="wiki.read")
 @with_filters("title", "pageid", "locale", "wiki")
 def articles(
     given: dict[str, Any],
     sort: Annotated[str, typer.Option(help="title, pageid, or a date of extraction; with a minus: descending.")] = "",
     page: Annotated[int, typer.Option(min=1)] = 1,
     page_size: Annotated[int, typer.Option(min=1, max=1000)] = 100,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Articles whose histories are kept. With --json a line for each."""
-    _setup(data)
+    common.setup(must_exist=True)
     from hemeroteca.wiki import queries
 
     found, total = queries.articles(common.actor(), {**given, "sort": sort, "page": page, "page_size": page_size})
@@ -164,7 +143,7 @@ def articles(
         typer.echo(f"{len(found)} of {total}; --page {page + 1} shows more", err=True)
 
 
-@app.command()
+@app.command(action="wiki.read")
 @with_filters()
 def revisions(
     given: dict[str, Any],
@@ -172,11 +151,10 @@ def revisions(
     sort: Annotated[str, typer.Option(help="timestamp, revid, size, …; with a minus: descending.")] = "",
     page: Annotated[int, typer.Option(min=0, help="Only this part of them; 0: all, unless --page-size is given.")] = 0,
     page_size: Annotated[int, typer.Option(min=0, max=1000, help="How many a part has; 0: 100.")] = 0,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Revisions. With --json a line for each."""
-    _setup(data)
+    common.setup(must_exist=True)
     from hemeroteca.wiki import queries
 
     if page or page_size:
@@ -192,46 +170,37 @@ def revisions(
             typer.echo(common.printable(line))
 
 
-@app.command()
+@app.command(action="wiki.read")
 @with_filters()
-def count(
-    given: dict[str, Any],
-    data: common.Data = None,
-    json: common.Json = False,
-) -> None:
+def count(given: dict[str, Any], json: common.Json = False) -> None:
     """How many revisions there are."""
-    _setup(data)
+    common.setup(must_exist=True)
     from hemeroteca.wiki import queries
 
     number = queries.count(common.actor(), given)
-    common.tell({"count": number}) if json else typer.echo(f"{number:,}")
+    common.answer(json, {"count": number}, f"{number:,}")
 
 
-@app.command()
+@app.command(action="wiki.read")
 @with_filters(*(name for name in FILTERS if name != "date"))
-def avg(
-    given: dict[str, Any],
-    data: common.Data = None,
-    json: common.Json = False,
-) -> None:
+def avg(given: dict[str, Any], json: common.Json = False) -> None:
     """Revisions a day, between --datestart and --dateend, which both count and are required."""
-    _setup(data)
+    common.setup(must_exist=True)
     from hemeroteca.wiki import queries
 
     number = queries.avg(common.actor(), given)
-    common.tell({"avg": number}) if json else typer.echo(f"{number:g}")
+    common.answer(json, {"avg": number}, f"{number:g}")
 
 
-@app.command()
+@app.command(action="wiki.read")
 @with_filters()
 def mode(
     of: Annotated[str, typer.Option("--of", help="title, pageid, user, userid, date or size.")],
     given: dict[str, Any],
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """The most frequent value; where several are as frequent, all of them (`modes`)."""
-    _setup(data)
+    common.setup(must_exist=True)
     from hemeroteca.wiki import queries
 
     found = queries.mode(common.actor(), of, given)
@@ -243,7 +212,7 @@ def mode(
         typer.echo(common.printable(f"{value}: {found.count:,}"))
 
 
-@app.command()
+@app.command(action="wiki.read")
 @with_filters("datestart", "dateend", "locale", "wiki")
 def metrics(
     title: Annotated[str, typer.Argument(help="Title of an article; empty: all that is kept.")] = "",
@@ -253,11 +222,10 @@ def metrics(
     engine: Annotated[str, typer.Option(help="duckdb, or spark (extra `spark`).")] = "duckdb",
     *,
     given: dict[str, Any],
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Edits over time, editors, concentration, kinds of account, sizes, reverts, whose words stayed, and more."""
-    _setup(data)
+    common.setup(must_exist=True)
     from hemeroteca.wiki import queries
 
     if engine not in ("duckdb", "spark"):
@@ -279,16 +247,15 @@ def metrics(
                 typer.echo(common.printable("  " + "  ".join(f"{key} {value}" for key, value in row.items())))
 
 
-@app.command()
+@app.command(action="wiki.read")
 def compare(
     titles: Annotated[list[str], typer.Argument(help="Titles of 2 to 10 articles.")],
     locale: Locale = "",
     wiki: Name = "",
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Articles beside each other: edits, editors, reverts, concentration, size."""
-    _setup(data)
+    common.setup(must_exist=True)
     from hemeroteca.wiki import queries
 
     found = queries.compare(common.actor(), titles, locale, wiki)
@@ -305,15 +272,14 @@ def compare(
         )
 
 
-@app.command()
+@app.command(action="wiki.read")
 def trends(
     days: Annotated[int, typer.Option(min=1, max=366, help="The last so many days.")] = 7,
     locale: Locale = "",
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Articles and categories that are edited unusually often."""
-    _setup(data)
+    common.setup(must_exist=True)
     from hemeroteca.wiki import queries
 
     found = queries.trends(common.actor(), days, locale)
@@ -329,18 +295,17 @@ def trends(
         typer.echo(common.printable(told))
 
 
-@app.command()
+@app.command(action="wiki.query")
 def query(
     what: Annotated[str, typer.Argument(metavar="SQL|FILE.json", help="A SELECT, or a file with a pipeline.")],
     collection: Annotated[
         str, typer.Option(help="Of a pipeline: revisions, articles, texts, events, earlier.")
     ] = "revisions",
     date_format: Annotated[str, typer.Option(help="How a pipeline writes times, like %d/%m/%Y.")] = "",
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Ask in SQL (DuckDB's, reading only) or with an aggregation pipeline."""
-    _setup(data)
+    common.setup(must_exist=True)
     import msgspec
 
     from hemeroteca.wiki import queries
@@ -360,40 +325,36 @@ def query(
     else:
         answer = queries.sql(common.actor(), what)
     for row in answer.rows:
-        if json:
-            common.tell(dict(zip(answer.columns, row, strict=True)))
-        else:
-            typer.echo(common.printable("\t".join("" if value is None else str(value) for value in row)))
+        common.answer(
+            json,
+            dict(zip(answer.columns, row, strict=True)),
+            "\t".join("" if value is None else str(value) for value in row),
+        )
     if answer.truncated:
         typer.echo(f"only the first {counted(len(answer.rows), 'row')}", err=True)
 
 
-@app.command()
-def status(
-    job: Annotated[int, typer.Argument(help="Number of the job.", min=1)],
-    data: common.Data = None,
-    json: common.Json = False,
-) -> None:
+@app.command(action="job.read")
+def status(job: Annotated[int, typer.Argument(help="Number of the job.", min=1)], json: common.Json = False) -> None:
     """How far an extraction is."""
-    _setup(data)
+    common.setup(must_exist=True)
     from hemeroteca.wiki import queries
 
     found = queries.status(common.actor(), job)
-    common.tell(found) if json else typer.echo(common.printable(f"{found['state']}: {found['status']}"))
+    common.answer(json, found, f"{found['state']}: {found['status']}")
 
 
-@app.command()
+@app.command(action="wiki.extract")
 def refresh(
     every: Annotated[bool, typer.Option("--all", help="Also what is not due.")] = False,
     wiki: Name = "",
     follow: Annotated[bool, typer.Option("--follow", help="First hear what the wiki announces.")] = False,
     stream: Annotated[str, typer.Option(help="Address of a stream of events (EventStreams) to hear it from.")] = "",
     background: Background = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Bring what is new of articles that are due."""
-    _setup(data)
+    common.setup(must_exist=True)
     from hemeroteca.wiki.jobs import Follow, Refresh, Refreshed
     from hemeroteca.wiki.models import Wiki
     from hemeroteca.wiki.streams import Followed
@@ -402,29 +363,27 @@ def refresh(
         for found in Wiki.objects.exclude(api_url="").filter(**({"name": wiki} if wiki else {})):
             run_job("wiki.follow", Follow(wiki=found.api_url, stream=stream), Followed, json)
     done = run_job("wiki.refresh", Refresh(every=every, wiki=wiki), Refreshed, json, background)
-    if json:
-        common.tell(done)
-        return
-    typer.echo(
+    common.answer(
+        json,
+        done,
         f"{counted(done.articles, 'article')} read, {done.unchanged} unchanged: "
-        f"{counted(done.revisions, 'new revision')}, {done.changed:,} changed; {counted(done.requests, 'request')}"
+        f"{counted(done.revisions, 'new revision')}, {done.changed:,} changed; {counted(done.requests, 'request')}",
     )
 
 
-@app.command()
+@app.command(action="wiki.extract")
 def verify(
     titles: Annotated[list[str] | None, typer.Argument(help="Titles; none: all that is kept.")] = None,
     wiki: Name = "",
     background: Background = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Walk all revisions of articles again: what came, changed or went meanwhile."""
-    _setup(data)
+    common.setup(must_exist=True)
     from hemeroteca.wiki.extraction import Extracted
-    from hemeroteca.wiki.jobs import Verify
+    from hemeroteca.wiki.jobs import VerifyArticles
 
-    done = run_job("wiki.verify", Verify(titles=list(titles or ()), wiki=wiki), Extracted, json, background)
+    done = run_job("wiki.verify", VerifyArticles(titles=list(titles or ()), wiki=wiki), Extracted, json, background)
     if json:
         common.tell(done)
     else:
@@ -432,7 +391,7 @@ def verify(
         typer.echo(f"{found}, {done.changed:,} changed or gone")
 
 
-@app.command("import")
+@app.command("import", action="wiki.import")
 def import_(
     file: Annotated[
         Path, typer.Argument(help="XML dump (.xml, .bz2, .gz, .7z) or Wikimedia's history dump (.tsv.bz2).")
@@ -441,26 +400,24 @@ def import_(
     locale: Annotated[str, typer.Option(help="Its language; empty: as the dump says.")] = "",
     text: Annotated[bool, typer.Option("--text/--no-text", help="Texts too.")] = True,
     background: Background = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Bring histories from a dump. What is kept already is known and skipped."""
-    common.setup(data)
-    from hemeroteca.wiki.dumps import Imported
-    from hemeroteca.wiki.jobs import Import
+    common.setup()
+    from hemeroteca.wiki.dumps import ImportedDump
+    from hemeroteca.wiki.jobs import ImportDump
 
-    order = Import(file=str(file.absolute()), wiki=wiki, locale=locale, text=text)
-    done = run_job("wiki.import", order, Imported, json, background)
-    if json:
-        common.tell(done)
-    else:
-        typer.echo(
-            f"{counted(done.articles, 'article')}: {counted(done.revisions, 'new revision')}, {done.known:,} known, "
-            f"{counted(done.texts, 'text')}"
-        )
+    order = ImportDump(file=str(file.absolute()), wiki=wiki, locale=locale, text=text)
+    done = run_job("wiki.import", order, ImportedDump, json, background)
+    common.answer(
+        json,
+        done,
+        f"{counted(done.articles, 'article')}: {counted(done.revisions, 'new revision')}, {done.known:,} known, "
+        f"{counted(done.texts, 'text')}",
+    )
 
 
-@app.command()
+@app.command(action="wiki.export")
 @with_filters("title", "pageid", "user", "datestart", "dateend", "locale", "wiki")
 def export(
     target: Annotated[
@@ -473,26 +430,25 @@ def export(
     pseudonyms: Annotated[bool, typer.Option("--pseudonyms", help="Users without their names; no comments.")] = False,
     force: common.Force = False,
     background: Background = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Hand out histories: XML for MediaWiki, Parquet or CSV, with licence, time and limits stated."""
-    _setup(data)
-    from hemeroteca.wiki.history_export import Exported
-    from hemeroteca.wiki.jobs import Export
+    common.setup(must_exist=True)
+    from hemeroteca.wiki.history_export import ExportedHistory
+    from hemeroteca.wiki.jobs import ExportHistory
 
     to_output = str(target) == "-"
     if to_output and background:
         common.give_up("a job has no standard output; name a file, or leave out --background", common.USAGE)
     with common.outgoing(target, force) as path:
-        order = Export(
+        order = ExportHistory(
             target=str(path.absolute()),
             format=format_ or target.suffix.lstrip("."),
             filters=given,
             text=text,
             pseudonyms=pseudonyms,
         )
-        done = run_job("wiki.export", order, Exported, json, background)
+        done = run_job("wiki.export", order, ExportedHistory, json, background)
     if to_output:
         return
     if json:
@@ -502,24 +458,15 @@ def export(
         typer.echo(f"{done.file}: {held}, {common.size(done.bytes)}")
 
 
-@app.command()
+@app.command(action="wiki.upkeep")
 def compact(
     everything: Annotated[bool, typer.Option("--all", help="Also parts of few files.")] = False,
     background: Background = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Make few files of many, for speed; others may read and write meanwhile."""
-    _setup(data)
+    common.setup(must_exist=True)
     from hemeroteca.wiki.jobs import Compact, Compacted
 
     done = run_job("wiki.compact", Compact(everything=everything), Compacted, json, background)
-    common.tell(done) if json else typer.echo(f"{done.files} files fewer")
-
-
-def _setup(data: Path | None) -> None:
-    common.setup(data, must_exist=True)
-
-
-def _given(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value not in (None, "")}
+    common.answer(json, done, f"{done.files} files fewer")

@@ -4,6 +4,7 @@ Pages of django-allauth (recovery, change of address, two-factor sign-in) stand 
 """
 
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,10 +12,7 @@ from allauth.account import app_settings as allauth_settings
 from allauth.account import views as allauth
 from allauth.account.internal.flows.login import perform_password_login
 from allauth.account.models import EmailAddress, Login
-from allauth.mfa.base import views as two_factor
 from allauth.mfa.models import Authenticator
-from allauth.mfa.recovery_codes import views as recovery
-from allauth.mfa.totp import views as totp
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout, update_session_auth_hash
@@ -27,7 +25,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST
 from django.views.generic import RedirectView
 from django.views.i18n import set_language
 from msgspec import structs
@@ -39,7 +37,7 @@ from hemeroteca.accounts.display import COOKIE, PAGE_SIZES, Display, checked, wr
 from hemeroteca.accounts.models import ROLES, User
 from hemeroteca.accounts.permissions import ACTIONS, SCOPES, covers, may_try
 from hemeroteca.console.middleware import display_of
-from hemeroteca.console.section import Page, Section
+from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.plain import whole_number
 
@@ -55,7 +53,6 @@ def to_sign_in(request: HttpRequest) -> HttpResponseBase:
 
 @sensitive_post_parameters("password")
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
     target = (request.POST if request.method == "POST" else request.GET).get("next", "")
     if not url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure()):
@@ -134,7 +131,7 @@ class Recover(allauth.PasswordResetView):  # type: ignore[misc]
         return super().post(request, *args, **kwargs)
 
 
-class Address(allauth.EmailView):  # type: ignore[misc]
+class AddressPage(allauth.EmailView):  # type: ignore[misc]
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return {**super().get_context_data(**kwargs), "mail": mail.configured()}
 
@@ -148,7 +145,6 @@ LIFETIMES = {
 
 @sensitive_post_parameters("old", "new")
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def own(request: HttpRequest) -> HttpResponse:
     """One's own account: password, tokens, other browsers."""
     actor, user = Actor.of(request.user), request.user
@@ -208,7 +204,6 @@ def _own_order(request: HttpRequest, actor: Actor, user: User) -> "accounts.NewT
 
 @sensitive_post_parameters("password")
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def people(request: HttpRequest) -> HttpResponse:
     """Who may sign in, for whoever may change that."""
     actor = Actor.of(request.user)
@@ -268,7 +263,6 @@ ENTRIES = 100
 DISPLAY_SECONDS = 365 * 86_400  # that a browser keeps a stranger's preferences
 
 
-@require_safe
 def audit_log(request: HttpRequest) -> HttpResponseBase:
     """Who did what to which thing, and when."""
     actor = Actor.of(request.user)
@@ -291,7 +285,6 @@ def audit_log(request: HttpRequest) -> HttpResponseBase:
     return render(request, "console/audit.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def favourites(request: HttpRequest) -> HttpResponse:
     """Pages somebody kept; only they see them."""
     actor = Actor.of(request.user)
@@ -316,7 +309,6 @@ def favourites(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def display(request: HttpRequest) -> HttpResponse:
     """How pages are shown: kept with the account; a stranger's in the browser."""
     actor, failure = Actor.of(request.user), ""
@@ -366,46 +358,59 @@ def _ours(view: Any) -> Any:
     return sensitive_post_parameters()(never_cache(view))
 
 
+def _mfa(kind: str, name: str) -> Any:
+    """A page of two-factor sign-in, loaded when somebody asks for it: it brings ten megabytes of cryptography."""
+
+    def view(request: HttpRequest, **arguments: Any) -> HttpResponseBase:
+        return getattr(import_module(f"allauth.mfa.{kind}.views"), name)(request, **arguments)
+
+    return _ours(view)
+
+
 OWN = ("account.password", "account.password")  # of whoever has signed in
 ALL = ("account.sign_in", "account.sign_in")
 SECTION = Section(
     "account",
     "",
     (
-        Page("account", "account", own, "account.tokens", "account.token"),
-        Page("people", "people", people, "account.users", "account.user"),
-        Page("audit", "audit", audit_log, "account.audit"),
-        Page("account/preferences", "display", display, "account.display", "account.display"),
-        Page("language", "language", language, "instance.about", "instance.about"),
-        Page("favourites", "favourites", favourites, "account.favourites", "account.favourites"),
-        Page("sign-in", "sign-in", sign_in, "account.sign_in", "account.sign_in"),
-        Page("sign-in", "account_login", sign_in, "account.sign_in", "account.sign_in"),
+        ConsolePage("account", "account", own, "account.tokens", "account.token"),
+        ConsolePage("people", "people", people, "account.users", "account.user"),
+        ConsolePage("audit", "audit", audit_log, "account.audit"),
+        ConsolePage("account/preferences", "display", display, "account.display", "account.display"),
+        ConsolePage("language", "language", language, "instance.about", "instance.about"),
+        ConsolePage("favourites", "favourites", favourites, "account.favourites", "account.favourites"),
+        ConsolePage("sign-in", "sign-in", sign_in, "account.sign_in", "account.sign_in"),
+        ConsolePage("sign-in", "account_login", sign_in, "account.sign_in", "account.sign_in"),
         # names as django-allauth looks for them
-        Page("register", "account_signup", _ours(Register.as_view()), *ALL),
-        Page("register/sent", "account_email_verification_sent", allauth.email_verification_sent, *ALL),
-        Page("register/confirm/<str:key>", "account_confirm_email", _ours(allauth.confirm_email), *ALL),
-        Page("password", "account_reset_password", _ours(Recover.as_view()), *ALL),
-        Page("password/sent", "account_reset_password_done", allauth.password_reset_done, *ALL),
-        Page("password/set", "account_reset_password_from_key_done", allauth.password_reset_from_key_done, *ALL),
-        Page(
+        ConsolePage("register", "account_signup", _ours(Register.as_view()), *ALL),
+        ConsolePage("register/sent", "account_email_verification_sent", allauth.email_verification_sent, *ALL),
+        ConsolePage("register/confirm/<str:key>", "account_confirm_email", _ours(allauth.confirm_email), *ALL),
+        ConsolePage("password", "account_reset_password", _ours(Recover.as_view()), *ALL),
+        ConsolePage("password/sent", "account_reset_password_done", allauth.password_reset_done, *ALL),
+        ConsolePage("password/set", "account_reset_password_from_key_done", allauth.password_reset_from_key_done, *ALL),
+        ConsolePage(
             "password/<slug:uidb36>/<slug:key>",
             "account_reset_password_from_key",
             _ours(allauth.password_reset_from_key),
             *ALL,
         ),
-        Page("sign-in/code", "mfa_authenticate", _ours(two_factor.authenticate), *ALL),
-        Page("account/email", "account_email", _ours(Address.as_view()), *OWN),
-        Page("account/again", "account_reauthenticate", _ours(allauth.reauthenticate), *OWN),
-        Page("account/again/code", "mfa_reauthenticate", _ours(two_factor.reauthenticate), *OWN),
-        Page("account/two-factor", "mfa_index", RedirectView.as_view(pattern_name="account"), *OWN),
-        Page("account/two-factor/on", "mfa_activate_totp", _ours(totp.activate_totp), *OWN),
-        Page("account/two-factor/off", "mfa_deactivate_totp", _ours(totp.deactivate_totp), *OWN),
-        Page("account/codes", "mfa_view_recovery_codes", _ours(recovery.view_recovery_codes), *OWN),
-        Page("account/codes/new", "mfa_generate_recovery_codes", _ours(recovery.generate_recovery_codes), *OWN),
-        Page("account/codes.txt", "mfa_download_recovery_codes", _ours(recovery.download_recovery_codes), *OWN),
-        Page("sign-out", "sign-out", sign_out, "account.sign_in", "account.sign_in"),
+        ConsolePage("sign-in/code", "mfa_authenticate", _mfa("base", "authenticate"), *ALL),
+        ConsolePage("account/email", "account_email", _ours(AddressPage.as_view()), *OWN),
+        ConsolePage("account/again", "account_reauthenticate", _ours(allauth.reauthenticate), *OWN),
+        ConsolePage("account/again/code", "mfa_reauthenticate", _mfa("base", "reauthenticate"), *OWN),
+        ConsolePage("account/two-factor", "mfa_index", RedirectView.as_view(pattern_name="account"), *OWN),
+        ConsolePage("account/two-factor/on", "mfa_activate_totp", _mfa("totp", "activate_totp"), *OWN),
+        ConsolePage("account/two-factor/off", "mfa_deactivate_totp", _mfa("totp", "deactivate_totp"), *OWN),
+        ConsolePage("account/codes", "mfa_view_recovery_codes", _mfa("recovery_codes", "view_recovery_codes"), *OWN),
+        ConsolePage(
+            "account/codes/new", "mfa_generate_recovery_codes", _mfa("recovery_codes", "generate_recovery_codes"), *OWN
+        ),
+        ConsolePage(
+            "account/codes.txt", "mfa_download_recovery_codes", _mfa("recovery_codes", "download_recovery_codes"), *OWN
+        ),
+        ConsolePage("sign-out", "sign-out", sign_out, "account.sign_in", "account.sign_in"),
         # One way in, with one limit on guessing.
-        Page("admin/login/", "login", to_sign_in, "account.sign_in"),
+        ConsolePage("admin/login/", "login", to_sign_in, "account.sign_in"),
     ),
     menu=(
         ("account", gettext_lazy("Your account")),

@@ -23,7 +23,6 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
 
 from hemeroteca import change, extract, urls
 from hemeroteca.accounts import STRANGER, Actor, can, require
@@ -36,7 +35,7 @@ from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.change.highlight import POLICY
 from hemeroteca.console import publishing, uploads
-from hemeroteca.console.section import Page, Section
+from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.errors import Conflict, Invalid, NotFound, Refused
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier import services as crawl_services
@@ -77,7 +76,6 @@ MATCHES = {
 }
 
 
-@require_safe
 def look_up(request: HttpRequest) -> HttpResponseBase:
     """By address, beginning, host, domain or collection, and by date."""
     names = ("url", "match", "collection", "since", "until")
@@ -118,7 +116,6 @@ def _what_is_there(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def save(request: HttpRequest) -> HttpResponseBase:
     """Have a page captured now. A link or a bookmark only fills in the address: the button orders it."""
     given = request.POST if request.method == "POST" else request.GET
@@ -134,7 +131,6 @@ def save(request: HttpRequest) -> HttpResponseBase:
     return render(request, "console/save.html", context)
 
 
-@require_safe
 @never_cache
 def saving(request: HttpRequest, number: int) -> HttpResponse:
     """What becomes of a page that is being saved; asked for every two seconds until it is captured or failed."""
@@ -164,7 +160,6 @@ def _bookmarklet(request: HttpRequest) -> str:
     return f"javascript:void(open('{base}{reverse('save')}?url='+encodeURIComponent(location.href)))"
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def take_away(request: HttpRequest) -> HttpResponseBase:
     """A selection as a file: ordered as a job, then taken from its page."""
     names = ("url", "match", "collection", "since", "until", "format")
@@ -182,7 +177,6 @@ def take_away(request: HttpRequest) -> HttpResponseBase:
     return render(request, "console/take_away.html", context)
 
 
-@require_safe
 def exported(request: HttpRequest, number: int) -> HttpResponseBase:
     """The file that an export made."""
     job = jobs.find(Actor.of(request.user), min(number, (1 << 63) - 1))
@@ -212,7 +206,6 @@ def _order_export(actor: Actor, form: dict[str, str]) -> Any:
     return job_services.submit(actor, "archive.export", order)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def erase(request: HttpRequest) -> HttpResponseBase:
     """Captures erased for good: first what would go, then, with a reason, the order. Below it what is kept out, and the
     audit."""
@@ -242,24 +235,23 @@ def erase(request: HttpRequest) -> HttpResponseBase:
             rows = [row for row, _ in zip(erasure.selected(wanted), range(MAX_ROWS + 1), strict=False)]
             context |= {"found": rows[:20], "count": min(len(rows), MAX_ROWS), "many": len(rows) > MAX_ROWS}
         if request.POST.get("do") == "erase":
-            row = erasure.ask(actor, wanted or erasure.Wanted(), form["reason"], bool(form["keep_out"]))
+            row = erasure.ask(actor, wanted or erasure.ErasureScope(), form["reason"], bool(form["keep_out"]))
             return redirect("job", job_services.submit(actor, "archive.erase", {"erasure": row.pk}).pk)
     except (Invalid, NotFound, Conflict) as error:
         return render(request, "console/erase.html", context | {"failure": str(error)}, status=422)
     return render(request, "console/erase.html", context)
 
 
-def _wanted(form: dict[str, str]) -> erasure.Wanted | None:
+def _wanted(form: dict[str, str]) -> erasure.ErasureScope | None:
     since, until = digits_of(form["since"]), digits_of(form["until"])
     if form["capture"]:
         try:
-            return erasure.Wanted(capture=UUID(form["capture"]))
+            return erasure.ErasureScope(capture=UUID(form["capture"]))
         except ValueError:
             raise NotFound(_("There is no capture of that name."))
-    return erasure.Wanted((form["url"],), form["match"], since, until) if form["url"] else None
+    return erasure.ErasureScope((form["url"],), form["match"], since, until) if form["url"] else None
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def page(request: HttpRequest) -> HttpResponseBase:
     """One address: what became of it, its tags and notes, a calendar of its captures, its versions."""
     url = request.GET.get("url", "").strip()[:8192]
@@ -308,7 +300,6 @@ def _annotate(request: HttpRequest, url: str) -> HttpResponseBase:
     return redirect(f"{reverse('page')}?{urlencode({'url': url})}#notes")
 
 
-@require_safe
 def noted(request: HttpRequest) -> HttpResponse:
     """Pages by their tags and the words of their notes."""
     words, tag = (request.GET.get(name, "").strip()[:500] for name in ("q", "tag"))
@@ -320,7 +311,6 @@ def noted(request: HttpRequest) -> HttpResponse:
     return render(request, "console/noted.html", context)
 
 
-@require_safe
 def capture(request: HttpRequest, record_id: UUID) -> HttpResponse:
     """A capture as text, facts, citation, or framed without scripts. The page itself never touches this origin."""
     row = _capture(record_id)
@@ -349,7 +339,6 @@ def capture(request: HttpRequest, record_id: UUID) -> HttpResponse:
     return render(request, "console/capture.html", context)
 
 
-@require_safe
 def capture_copy(request: HttpRequest, record_id: UUID) -> HttpResponse:
     """The archived page for the sandboxed frame: no scripts, no origin, nothing loaded, whoever opens it."""
     row = _capture(record_id)
@@ -365,7 +354,6 @@ def capture_copy(request: HttpRequest, record_id: UUID) -> HttpResponse:
     return _sandboxed(HttpResponse(copy.body, content_type=f"text/html; charset={charset}"), content.SANDBOX)
 
 
-@require_safe
 def capture_picture(request: HttpRequest, record_id: UUID) -> HttpResponse:
     """The screenshot that a browser took of a capture; with `width` a small one. A capture does not change."""
     try:
@@ -374,12 +362,11 @@ def capture_picture(request: HttpRequest, record_id: UUID) -> HttpResponse:
         raise NotFound(str(error))
     if not picture:
         raise NotFound(_("No browser took a picture of this capture."))
-    response = HttpResponse(picture, content_type="image/png")
-    response.headers["Cache-Control"] = "private, max-age=604800, immutable"
-    return response
+    return HttpResponse(
+        picture, content_type="image/png", headers={"Cache-Control": "private, max-age=604800, immutable"}
+    )
 
 
-@require_safe
 def capture_original(request: HttpRequest, record_id: UUID) -> HttpResponseBase:
     try:
         found = content.download(_capture(record_id))
@@ -389,14 +376,12 @@ def capture_original(request: HttpRequest, record_id: UUID) -> HttpResponseBase:
     return FileResponse(found.file, as_attachment=True, filename=found.name, content_type=kind, headers=found.headers)
 
 
-@require_safe
 @never_cache
 def capture_replay(request: HttpRequest, record_id: UUID) -> HttpResponseBase:
     """To the page with its scripts, where that cannot harm; to the one without them when there is no such place."""
     return redirect(_replay_address(request, _capture(record_id)))
 
 
-@require_safe
 @never_cache
 def at(request: HttpRequest) -> HttpResponseBase:
     """`url` at the moment `at`: the capture, the version before or after it (`go`), or what is known about it."""
@@ -411,7 +396,6 @@ def at(request: HttpRequest) -> HttpResponseBase:
     return redirect("capture", row.record_id) if go == "about" else redirect(_replay_address(request, row))
 
 
-@require_safe
 def compare(request: HttpRequest) -> HttpResponse:
     """Two captures of an address: how much they differ, and where: as text, side by side, or marked in the page."""
     old_row, new_row = _pair(request)
@@ -438,19 +422,15 @@ def compare(request: HttpRequest) -> HttpResponse:
     return render(request, "console/compare.html", context)
 
 
-@require_safe
 def compare_picture(request: HttpRequest) -> HttpResponse:
     """The newer screenshot with what differs marked."""
     try:
         found = content.marked_picture(*_pair(request))
     except WarcReadError as error:
         raise NotFound(str(error))
-    response = HttpResponse(found.png, content_type="image/png")
-    response.headers["Cache-Control"] = "private, max-age=604800"
-    return response
+    return HttpResponse(found.png, content_type="image/png", headers={"Cache-Control": "private, max-age=604800"})
 
 
-@require_safe
 def compare_page(request: HttpRequest) -> HttpResponse:
     """The newer page with its changes marked, for the sandboxed frame."""
     old_row, new_row = _pair(request)
@@ -600,26 +580,28 @@ SECTION = Section(
     "archive",
     gettext_lazy("Archive"),
     (
-        Page("archive", "look-up", look_up, "archive.read"),
-        Page("page", "page", page, "archive.read", "archive.note"),
-        Page("archive/notes", "noted", noted, "archive.notes"),
-        Page("save", "save", save, "crawl.submit", "crawl.submit"),
-        Page("save/<int:number>", "saving", saving, "crawl.read"),
-        Page("archive/export", "take-away", take_away, "archive.export", "archive.export"),
-        Page("archive/upload", "uploads", uploads.uploads, "archive.import", "archive.import"),
-        Page("archive/upload/<int:number>", "upload-part", uploads.upload_part, "archive.import", "archive.import"),
-        Page("archive/publish", "publish", publishing.publish, "watch.publish", "watch.publish"),
-        Page("archive/erase", "erase", erase, "archive.erase", "archive.erase"),
-        Page("archive/export/<int:number>", "exported", exported, "archive.export"),
-        Page("at", "at", at, "archive.read"),
-        Page("compare", "compare", compare, "archive.read"),
-        Page("compare/picture", "compare-picture", compare_picture, "archive.read"),
-        Page("compare/page", "compare-page", compare_page, "archive.read"),
-        Page("v/<uuid:record_id>", "capture", capture, "archive.read"),
-        Page("v/<uuid:record_id>/copy", "capture-copy", capture_copy, "archive.read"),
-        Page("v/<uuid:record_id>/picture", "capture-picture", capture_picture, "archive.read"),
-        Page("v/<uuid:record_id>/original", "capture-original", capture_original, "archive.read"),
-        Page("v/<uuid:record_id>/replay", "capture-replay", capture_replay, "archive.read"),
+        ConsolePage("archive", "look-up", look_up, "archive.read"),
+        ConsolePage("page", "page", page, "archive.read", "archive.note"),
+        ConsolePage("archive/notes", "noted", noted, "archive.notes"),
+        ConsolePage("save", "save", save, "crawl.submit", "crawl.submit"),
+        ConsolePage("save/<int:number>", "saving", saving, "crawl.read"),
+        ConsolePage("archive/export", "take-away", take_away, "archive.export", "archive.export"),
+        ConsolePage("archive/upload", "uploads", uploads.uploads, "archive.import", "archive.import"),
+        ConsolePage(
+            "archive/upload/<int:number>", "upload-part", uploads.upload_part, "archive.import", "archive.import"
+        ),
+        ConsolePage("archive/publish", "publish", publishing.publish, "watch.publish", "watch.publish"),
+        ConsolePage("archive/erase", "erase", erase, "archive.erase", "archive.erase"),
+        ConsolePage("archive/export/<int:number>", "exported", exported, "archive.export"),
+        ConsolePage("at", "at", at, "archive.read"),
+        ConsolePage("compare", "compare", compare, "archive.read"),
+        ConsolePage("compare/picture", "compare-picture", compare_picture, "archive.read"),
+        ConsolePage("compare/page", "compare-page", compare_page, "archive.read"),
+        ConsolePage("v/<uuid:record_id>", "capture", capture, "archive.read"),
+        ConsolePage("v/<uuid:record_id>/copy", "capture-copy", capture_copy, "archive.read"),
+        ConsolePage("v/<uuid:record_id>/picture", "capture-picture", capture_picture, "archive.read"),
+        ConsolePage("v/<uuid:record_id>/original", "capture-original", capture_original, "archive.read"),
+        ConsolePage("v/<uuid:record_id>/replay", "capture-replay", capture_replay, "archive.read"),
     ),
     menu=(
         ("look-up", gettext_lazy("What is there")),

@@ -17,7 +17,6 @@ from typing import Any
 from django.conf import settings
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 FEW = 40  # rows of a line whose points are marked: of a single one nothing else would be seen
@@ -73,7 +72,6 @@ def library_name() -> str:
     return f"vega-{version('vl-convert-python')}.js"
 
 
-@require_safe
 def library(request: HttpRequest, name: str) -> FileResponse | HttpResponse:
     """The drawing library, compressed; its name carries its version, so that a browser keeps it for good."""
     if name != library_name():

@@ -25,7 +25,7 @@ class May:
 
 
 @dataclass(frozen=True)
-class Entry:
+class NavigationLink:
     """A link of the navigation."""
 
     name: str
@@ -48,15 +48,15 @@ def shared(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _navigation(actor: Actor, here: str) -> tuple[list[Entry], list[Entry]]:
+def _navigation(actor: Actor, here: str) -> tuple[list[NavigationLink], list[NavigationLink]]:
     """The sections that whoever looks may see, and the pages of the one they are in."""
-    navigation: list[Entry] = []
-    menu: list[Entry] = []
+    navigation: list[NavigationLink] = []
+    menu: list[NavigationLink] = []
     for section in SECTIONS:
         inside = any(page.name == here for page in section.pages)
         if section.label and may_try(actor, section.front.see):
-            navigation.append(Entry(section.front.name, section.label, inside))
+            navigation.append(NavigationLink(section.front.name, section.label, inside))
         if inside:
             shown = [(name, label) for name, label in section.menu if may_try(actor, section.page(name).see)]
-            menu = [Entry(name, label, name == here) for name, label in shown] if len(shown) > 1 else []
+            menu = [NavigationLink(name, label, name == here) for name, label in shown] if len(shown) > 1 else []
     return navigation, menu

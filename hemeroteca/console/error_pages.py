@@ -6,7 +6,6 @@ import secrets
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 
 from hemeroteca.accounts import PermissionDenied
 from hemeroteca.accounts.models import ROLES
@@ -60,7 +59,6 @@ def _error(request: HttpRequest, status: int, heading: str, detail: str) -> Http
     return render(request, "console/error.html", {"heading": heading, "detail": detail}, status=status)
 
 
-@require_safe
 def robots(request: HttpRequest) -> HttpResponse:
     """Crawlers are welcome at the first page: results and copies have no end, and are others' pages once more."""
     return HttpResponse("User-agent: *\nAllow: /$\nAllow: /static/\nDisallow: /\n", content_type="text/plain")

@@ -18,16 +18,16 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
 
 from hemeroteca.accounts import Actor, can
 from hemeroteca.accounts.models import User
 from hemeroteca.console import charts
-from hemeroteca.console.section import Page, Section
+from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.errors import Invalid, NotFound, Refused
 from hemeroteca.fleet import assignment, fetches, loads, protocol, queries, services, vantage
 from hemeroteca.fleet.accounting import Kind
 from hemeroteca.fleet.models import Device
+from hemeroteca.outgoing import download
 from hemeroteca.plain import whole_number
 
 COAST = Path(__file__).parent / "static" / "console" / "coast.json"
@@ -127,7 +127,6 @@ JOBS = {
 }
 
 
-@require_safe
 def overview(request: HttpRequest) -> HttpResponse:
     places = queries.countries()
     known = [one for one in places if one["latitude"] is not None]
@@ -140,7 +139,6 @@ def overview(request: HttpRequest) -> HttpResponse:
     return render(request, "console/fleet.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def devices(request: HttpRequest) -> HttpResponse:
     """Those of whoever looks; the operator may see all."""
     actor, user = Actor.of(request.user), _user(request)
@@ -157,7 +155,6 @@ def devices(request: HttpRequest) -> HttpResponse:
     return render(request, "console/fleet_devices.html", context, status=422 if failure else 200)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def device(request: HttpRequest, number: int) -> HttpResponse:
     actor = Actor.of(request.user)
     row = _device(actor, number)
@@ -204,7 +201,6 @@ def device(request: HttpRequest, number: int) -> HttpResponse:
     return render(request, "console/fleet_device.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def start(request: HttpRequest, number: int) -> HttpResponse:
     """How a device begins: one command with a code that works once, within a quarter of an hour."""
@@ -217,21 +213,16 @@ def start(request: HttpRequest, number: int) -> HttpResponse:
     return render(request, "console/fleet_start.html", context)
 
 
-@require_safe
 def credit(request: HttpRequest) -> HttpResponse:
     actor = Actor.of(request.user)
     found = queries.balances(actor)
     if request.GET.get("as") == "csv":
-        response = HttpResponse(queries.as_csv(found), content_type="text/csv; charset=utf-8")
-        response["Content-Disposition"] = 'attachment; filename="credits.csv"'
-        return response
+        return download(queries.as_csv(found), "credits.csv")
     lines = queries.own_lines(actor)
     if request.GET.get("as") == "statement":
         names = ("at_ms", "account", "reason", "amount")
         told = queries.as_csv([{name: getattr(line, name) for name in names} for line in lines], names)
-        response = HttpResponse(told, content_type="text/csv; charset=utf-8")
-        response["Content-Disposition"] = 'attachment; filename="statement.csv"'
-        return response
+        return download(told, "statement.csv")
     context = {
         "accounts": [(one, ACCOUNTS[one["account"]]) for one in found],
         "lines": [(one, ACCOUNTS.get(one.account, one.account), _moved(one.reason)) for one in lines[:200]],
@@ -239,7 +230,6 @@ def credit(request: HttpRequest) -> HttpResponse:
     return render(request, "console/fleet_credits.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def jobs(request: HttpRequest) -> HttpResponse:
     """What a client of the fleet ordered; how to become one."""
     actor, user = Actor.of(request.user), _user(request)
@@ -266,7 +256,6 @@ def jobs(request: HttpRequest) -> HttpResponse:
     return _order_page(request, "console/fleet_jobs.html", form, order, shown)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def job(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     actor = Actor.of(request.user)
     found = fetches.find(actor, public_id)
@@ -286,7 +275,6 @@ def job(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     return render(request, "console/fleet_job.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def vantages(request: HttpRequest) -> HttpResponse:
     actor = Actor.of(request.user)
 
@@ -308,7 +296,6 @@ def vantages(request: HttpRequest) -> HttpResponse:
     return _order_page(request, "console/fleet_vantages.html", form, order, shown)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def vantage_check(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     actor = Actor.of(request.user)
     check = vantage.find(actor, public_id)
@@ -335,7 +322,6 @@ def vantage_check(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     return render(request, "console/fleet_vantage.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def load_tests(request: HttpRequest) -> HttpResponse:
     actor = Actor.of(request.user)
 
@@ -351,7 +337,6 @@ def load_tests(request: HttpRequest) -> HttpResponse:
     return _order_page(request, "console/fleet_loads.html", form, order, shown)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def load_test(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     actor = Actor.of(request.user)
     test = loads.find(actor, public_id)
@@ -387,7 +372,6 @@ def load_test(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     return render(request, "console/fleet_load.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def operate(request: HttpRequest) -> HttpResponse:
     """The operator's view: settings, leases, trust, clients, complaints, closed hosts, the log."""
     actor = Actor.of(request.user)
@@ -572,18 +556,20 @@ SECTION = Section(
     "fleet",
     gettext_lazy("Fleet"),
     (
-        Page("fleet", "fleet", overview, "fleet.status"),
-        Page("fleet/devices", "fleet-devices", devices, "fleet.devices", "fleet.device"),
-        Page("fleet/devices/<int:number>", "fleet-device", device, "fleet.device", "fleet.device"),
-        Page("fleet/devices/<int:number>/start", "fleet-device-start", start, "fleet.device", "fleet.device"),
-        Page("fleet/credits", "fleet-credits", credit, "fleet.credits"),
-        Page("fleet/jobs", "fleet-jobs", jobs, "fleet.fetch", "fleet.fetch"),
-        Page("fleet/jobs/<uuid:public_id>", "fleet-job", job, "fleet.fetches", "fleet.fetches"),
-        Page("fleet/vantage", "fleet-vantages", vantages, "fleet.vantage", "fleet.vantage"),
-        Page("fleet/vantage/<uuid:public_id>", "fleet-vantage", vantage_check, "fleet.vantages", "fleet.vantages"),
-        Page("fleet/load-tests", "fleet-loads", load_tests, "fleet.load", "fleet.load"),
-        Page("fleet/load-tests/<uuid:public_id>", "fleet-load", load_test, "fleet.loads", "fleet.loads"),
-        Page("fleet/operate", "fleet-operate", operate, "fleet.operate", "fleet.operate"),
+        ConsolePage("fleet", "fleet", overview, "fleet.status"),
+        ConsolePage("fleet/devices", "fleet-devices", devices, "fleet.devices", "fleet.device"),
+        ConsolePage("fleet/devices/<int:number>", "fleet-device", device, "fleet.device", "fleet.device"),
+        ConsolePage("fleet/devices/<int:number>/start", "fleet-device-start", start, "fleet.device", "fleet.device"),
+        ConsolePage("fleet/credits", "fleet-credits", credit, "fleet.credits"),
+        ConsolePage("fleet/jobs", "fleet-jobs", jobs, "fleet.fetch", "fleet.fetch"),
+        ConsolePage("fleet/jobs/<uuid:public_id>", "fleet-job", job, "fleet.fetches", "fleet.fetches"),
+        ConsolePage("fleet/vantage", "fleet-vantages", vantages, "fleet.vantage", "fleet.vantage"),
+        ConsolePage(
+            "fleet/vantage/<uuid:public_id>", "fleet-vantage", vantage_check, "fleet.vantages", "fleet.vantages"
+        ),
+        ConsolePage("fleet/load-tests", "fleet-loads", load_tests, "fleet.load", "fleet.load"),
+        ConsolePage("fleet/load-tests/<uuid:public_id>", "fleet-load", load_test, "fleet.loads", "fleet.loads"),
+        ConsolePage("fleet/operate", "fleet-operate", operate, "fleet.operate", "fleet.operate"),
     ),
     (
         ("fleet", gettext_lazy("Overview")),

@@ -12,17 +12,16 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
 
 from hemeroteca.accounts import Actor, can
 from hemeroteca.archive import queries as archive
 from hemeroteca.console import charts, jobs
 from hemeroteca.console.search import number_in
-from hemeroteca.console.section import Page, Section
+from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.errors import Conflict, Invalid, NotFound, Refused
 from hemeroteca.focus import definition
 from hemeroteca.focus.strategies import STRATEGIES
-from hemeroteca.focus.thesaurus import Concept, Group, Thesaurus
+from hemeroteca.focus.thesaurus import Concept, ConceptGroup, Thesaurus
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier import services as crawls
 from hemeroteca.frontier import thesauri
@@ -82,15 +81,14 @@ TUNING = {
 # the catalogue
 
 
-@require_safe
 def catalogue(request: HttpRequest) -> HttpResponse:
     actor = Actor.of(request.user)
     given = {name: request.GET.get(name, "").strip()[:400] for name in ("q", "bbox", "type", "state")}
     offset = number_in(request.GET.get("from", ""), 0)
     failure = ""
-    wish = queries.Wish(words=given["q"])
+    wish = queries.ServiceQuery(words=given["q"])
     try:
-        wish = queries.Wish(
+        wish = queries.ServiceQuery(
             words=given["q"],
             bbox=queries.parse_bbox(given["bbox"]) if given["bbox"] else None,
             types=queries.parse_types([given["type"]]),
@@ -128,7 +126,6 @@ def _box(number: int, title: str, kind: str, *sides: float) -> dict[str, Any]:
     return {"title": title, "type": kind, "bbox": list(sides), "url": reverse("geo-service", args=[number])}
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def service(request: HttpRequest, number: int) -> HttpResponse:
     actor = Actor.of(request.user)
     found = services.find(number)
@@ -189,7 +186,6 @@ def _act(request: HttpRequest, actor: Actor, number: int) -> None:
 # adding
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def add(request: HttpRequest) -> HttpResponse:
     url, failure = "", ""
     if request.method == "POST":
@@ -205,7 +201,6 @@ def add(request: HttpRequest) -> HttpResponse:
     return render(request, "console/geo_add.html", {"url": url, "failure": failure}, status=422 if failure else 200)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def harvests(request: HttpRequest) -> HttpResponse:
     actor = Actor.of(request.user)
     form, failure = {"url": "", "kind": ""}, ""
@@ -242,7 +237,6 @@ def _report(report: dict[str, Any]) -> dict[str, int]:
 # focused crawls
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def focus(request: HttpRequest) -> HttpResponse:
     actor = Actor.of(request.user)
     usual = msgspec.to_builtins(definition.load("geo").tuning)
@@ -289,7 +283,6 @@ def _begin(actor: Actor, form: dict[str, str]) -> int:
     return crawls.submit_crawl(actor, form["seeds"].splitlines(), options)[0].pk
 
 
-@require_safe
 def focused_crawl(request: HttpRequest, number: int) -> HttpResponse:
     crawl = frontier.crawl(number) if number < 1 << 63 else None
     if crawl is None or not crawl.options.get("focus"):
@@ -335,7 +328,6 @@ def _rates(curve: list[tuple[int, int]]) -> list[dict[str, Any]]:
 # thesauri
 
 
-@require_safe
 def thesaurus(request: HttpRequest) -> HttpResponse:
     actor = Actor.of(request.user)
     names = thesauri.thesauri(actor)
@@ -370,7 +362,7 @@ def _named(chosen: Thesaurus, numbers: list[int], language: str) -> list[tuple[i
     return sorted(named, key=lambda one: services.fold(one[1]))
 
 
-def _label(thing: Concept | Group, language: str) -> str:
+def _label(thing: Concept | ConceptGroup, language: str) -> str:
     """In the language of the reader, in English, or in any."""
     for wanted in (language, "en", ""):
         for label in thing.labels:
@@ -383,13 +375,13 @@ SECTION = Section(
     "geo",
     gettext_lazy("Geo"),
     (
-        Page("geo", "geo", catalogue, "geo.read"),
-        Page("geo/services/<int:number>", "geo-service", service, "geo.read", "geo.claim"),
-        Page("geo/add", "geo-add", add, "geo.add", "geo.add"),
-        Page("geo/harvests", "geo-harvests", harvests, "geo.harvest", "geo.harvest"),
-        Page("geo/focus", "geo-focus", focus, "focus.read", "crawl.submit"),
-        Page("geo/focus/<int:number>", "geo-crawl", focused_crawl, "focus.read"),
-        Page("geo/thesaurus", "geo-thesaurus", thesaurus, "focus.read"),
+        ConsolePage("geo", "geo", catalogue, "geo.read"),
+        ConsolePage("geo/services/<int:number>", "geo-service", service, "geo.read", "geo.claim"),
+        ConsolePage("geo/add", "geo-add", add, "geo.add", "geo.add"),
+        ConsolePage("geo/harvests", "geo-harvests", harvests, "geo.harvest", "geo.harvest"),
+        ConsolePage("geo/focus", "geo-focus", focus, "focus.read", "crawl.submit"),
+        ConsolePage("geo/focus/<int:number>", "geo-crawl", focused_crawl, "focus.read"),
+        ConsolePage("geo/thesaurus", "geo-thesaurus", thesaurus, "focus.read"),
     ),
     (
         ("geo", gettext_lazy("Map")),

@@ -3,9 +3,8 @@
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import get_language, gettext_lazy
-from django.views.decorators.http import require_safe
 
-from hemeroteca.console.section import Page, Section
+from hemeroteca.console.section import ConsolePage, Section
 
 IDEAS = {  # in the order of the list; each is a template of every language
     "tour": gettext_lazy("A tour in ten steps"),
@@ -25,12 +24,10 @@ IDEAS = {  # in the order of the list; each is a template of every language
 }
 
 
-@require_safe
 def listing(request: HttpRequest) -> HttpResponse:
     return render(request, "console/help.html", {"ideas": IDEAS})
 
 
-@require_safe
 def idea(request: HttpRequest, name: str) -> HttpResponse:
     if name not in IDEAS:
         raise Http404
@@ -43,7 +40,7 @@ SECTION = Section(
     "help",
     gettext_lazy("Help"),
     (
-        Page("help", "help", listing, "instance.about"),
-        Page("help/<slug:name>", "help-idea", idea, "instance.about"),
+        ConsolePage("help", "help", listing, "instance.about"),
+        ConsolePage("help/<slug:name>", "help-idea", idea, "instance.about"),
     ),
 )

@@ -8,7 +8,6 @@ from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
 
 from hemeroteca.accounts import Actor
 from hemeroteca.archive.jobs import exported_file
@@ -29,7 +28,6 @@ STATES = {
 }
 
 
-@require_safe
 def jobs(request: HttpRequest) -> HttpResponse:
     actor = Actor.of(request.user)
     before = number_in(request.GET.get("before", ""), 0)
@@ -45,7 +43,6 @@ def jobs(request: HttpRequest) -> HttpResponse:
     return render(request, "console/jobs.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def job(request: HttpRequest, number: int) -> HttpResponse:
     actor = Actor.of(request.user)
     found = queries.find(actor, min(number, (1 << 63) - 1))
@@ -94,7 +91,6 @@ def _told(arguments: dict[str, Any]) -> list[tuple[str, Any]]:
     return told
 
 
-@require_safe
 @never_cache
 def progress(request: HttpRequest, number: int) -> HttpResponse:
     """How far a job is: `{% include "console/job_progress.html" %}` asks for it every second until it ends, and then

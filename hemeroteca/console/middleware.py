@@ -9,12 +9,11 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.utils import timezone, translation
+from django.utils.deprecation import MiddlewareMixin
 
 from hemeroteca.accounts.display import COOKIE, Display, read, read_cookie
 from hemeroteca.errors import Refused
 from hemeroteca.ingest.costly import asker
-
-GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 # Nothing but our own files. A page of the archive that slipped through escaping could still run nothing.
 CONTENT_SECURITY_POLICY = (
@@ -23,50 +22,37 @@ CONTENT_SECURITY_POLICY = (
 )
 
 
-class HostCheck:
+class HostCheck(MiddlewareMixin):
     """Refuses names that are not ours, so that a hostile page cannot reach a console on loopback by DNS rebinding.
 
     IP addresses pass: a browser sends one only when the person (or page) asked for that address itself.
     """
 
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
         asker.set(request.META.get("REMOTE_ADDR", ""))
         name = host_name(request.META.get("HTTP_HOST") or request.META["SERVER_NAME"])
         if name == (urlsplit(settings.CONFIG.replay_url).hostname or ""):
             # Cookies ignore ports: under the name of replay, archived scripts would share ours.
             return _misdirected(f"The name {name} is for archived pages only. Use the console by another of its names.")
         if is_address(name) or name in own_names():
-            return self.get_response(request)
+            return None
         return _misdirected(
             f"This server does not answer for the name {name[:80]!r}. If people should reach it by that name, set "
             "public_url in hemeroteca.toml (or HEMEROTECA_PUBLIC_URL) to its whole address."
         )
 
 
-class WithoutNul:
+class WithoutNul(MiddlewareMixin):
     """Takes NULs out of what is asked: they mean nothing, and PostgreSQL fails at them wherever one arrives."""
 
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+    def process_request(self, request: HttpRequest) -> None:
         query = request.META.get("QUERY_STRING", "")
         if "%00" in query or "\x00" in query:
             request.META["QUERY_STRING"] = query.replace("%00", "").replace("\x00", "")
-        return self.get_response(request)
 
 
-class RefusedPages:
+class RefusedPages(MiddlewareMixin):
     """What a service refused while a page was made becomes a page; the API answers by itself."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponseBase | None:
         from hemeroteca.console import error_pages  # its tables are ready only after the settings are
@@ -74,14 +60,10 @@ class RefusedPages:
         return error_pages.refused(request, error) if isinstance(error, Refused) else None
 
 
-class SecurityHeaders:
+class SecurityHeaders(MiddlewareMixin):
     """Headers on every answer; a view that set one itself (the sandboxed copy) keeps its own."""
 
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self.get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
         response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
@@ -104,7 +86,7 @@ class ReaderDisplay:
     A request that brings no cookie of ours is a program's, or somebody's first: nothing is looked up for it.
     """
 
-    def __init__(self, get_response: GetResponse) -> None:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:

@@ -15,7 +15,6 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
 
 from hemeroteca import config, urls
 from hemeroteca.accounts import Actor, audit, require
@@ -23,7 +22,7 @@ from hemeroteca.archive import queries as archive
 from hemeroteca.archive import stats
 from hemeroteca.console import charts, jobs
 from hemeroteca.console.search import number_in
-from hemeroteca.console.section import Page, Section
+from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.console.templatetags.console import count as _count
 from hemeroteca.engine import overview
 from hemeroteca.errors import Conflict, Invalid, NotFound, Refused
@@ -89,19 +88,16 @@ SCOPES = {
 }
 
 
-@require_safe
 def status(request: HttpRequest) -> HttpResponse:
     return render(request, "console/status.html", _overview())
 
 
-@require_safe
 @never_cache
 def status_live(request: HttpRequest) -> HttpResponse:
     """The part of the status page that is asked for every two seconds."""
     return render(request, "console/status_live.html", _overview())
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def crawls(request: HttpRequest) -> HttpResponse:
     form = {"seeds": "", "scope": "host", "limit": "", "depth": "", "name": "", "every": "", "exclude": ""}
     failure = ""
@@ -139,7 +135,6 @@ def crawls(request: HttpRequest) -> HttpResponse:
     return render(request, "console/crawls.html", context, status=422 if failure else 200)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def crawl(request: HttpRequest, number: int) -> HttpResponse:
     found = _found(number)
     if request.method == "POST":
@@ -163,7 +158,6 @@ def crawl(request: HttpRequest, number: int) -> HttpResponse:
     return render(request, "console/crawl.html", context)
 
 
-@require_safe
 @never_cache
 def crawl_live(request: HttpRequest, number: int) -> HttpResponse:
     """The part of a crawl's page that is asked for every two seconds while it runs; at its end the content of the
@@ -173,7 +167,6 @@ def crawl_live(request: HttpRequest, number: int) -> HttpResponse:
     return render(request, "console/crawl_live.html", {**_live(found), "was_live": ended})
 
 
-@require_safe
 def crawl_pages(request: HttpRequest, number: int) -> HttpResponse:
     """The pages of a crawl one by one, with what became of each and why."""
     found = _found(number)
@@ -192,7 +185,6 @@ def crawl_pages(request: HttpRequest, number: int) -> HttpResponse:
     return render(request, "console/crawl_pages.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def workers(request: HttpRequest) -> HttpResponse:
     """The processes of `hemeroteca serve`: what runs where, stopped and started; jobs at work, and how many may be."""
@@ -224,7 +216,6 @@ def workers(request: HttpRequest) -> HttpResponse:
     return render(request, f"console/{part}.html", context)
 
 
-@require_safe
 def logs(request: HttpRequest) -> HttpResponse:
     """What the processes said, the newest first."""
     process, words = (request.GET.get(name, "").strip()[:200] for name in ("process", "q"))
@@ -233,7 +224,6 @@ def logs(request: HttpRequest) -> HttpResponse:
     return render(request, "console/logs.html", context)
 
 
-@require_safe
 def storage(request: HttpRequest) -> HttpResponse:
     counts = overview.now().status
     found, days = stats.stats(), stats.daily()
@@ -253,7 +243,6 @@ def storage(request: HttpRequest) -> HttpResponse:
     return render(request, "console/storage.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def backups(request: HttpRequest) -> HttpResponse:
     actor = Actor.of(request.user)
     target, failure = "", ""
@@ -271,7 +260,6 @@ def backups(request: HttpRequest) -> HttpResponse:
     return render(request, "console/backups.html", context, status=422 if failure else 200)
 
 
-@require_safe
 def instance_settings(request: HttpRequest) -> HttpResponse:
     """Every setting with its value; they are changed in a file, so that a break-in here changes none."""
     rows = []
@@ -415,7 +403,7 @@ def _overview() -> dict[str, Any]:
         "status": counts,
         "engine": engine,
         "pace": pace,
-        "queued": engine.queued if engine else counts.pages["queued"],
+        "queued": counts.pages["queued"],
         "running": [crawl for crawl in counts.crawls if crawl.state == "running"],
         "troubles": engine.troubles[-1:-9:-1] if engine else [],
     }
@@ -425,20 +413,20 @@ SECTION = Section(
     "operations",
     gettext_lazy("Operations"),
     (
-        Page("status", "status", status, "instance.status"),
-        Page("status/live", "status-live", status_live, "instance.status"),
-        Page("crawls", "crawls", crawls, "crawl.read", "crawl.submit"),
-        Page("crawls/<int:number>", "crawl", crawl, "crawl.read", "crawl.stop"),
-        Page("crawls/<int:number>/live", "crawl-live", crawl_live, "crawl.read"),
-        Page("crawls/<int:number>/pages", "crawl-pages", crawl_pages, "crawl.read"),
-        Page("jobs", "jobs", jobs.jobs, "job.submit"),
-        Page("jobs/<int:number>", "job", jobs.job, "job.submit", "job.submit"),
-        Page("jobs/<int:number>/progress", "job-progress", jobs.progress, "job.submit"),
-        Page("workers", "workers", workers, "instance.operate", "instance.operate"),
-        Page("logs", "logs", logs, "instance.operate"),
-        Page("storage", "storage", storage, "instance.status"),
-        Page("backups", "backups", backups, "instance.backup", "instance.backup"),
-        Page("settings", "settings", instance_settings, "instance.operate"),
+        ConsolePage("status", "status", status, "instance.status"),
+        ConsolePage("status/live", "status-live", status_live, "instance.status"),
+        ConsolePage("crawls", "crawls", crawls, "crawl.read", "crawl.submit"),
+        ConsolePage("crawls/<int:number>", "crawl", crawl, "crawl.read", "crawl.stop"),
+        ConsolePage("crawls/<int:number>/live", "crawl-live", crawl_live, "crawl.read"),
+        ConsolePage("crawls/<int:number>/pages", "crawl-pages", crawl_pages, "crawl.read"),
+        ConsolePage("jobs", "jobs", jobs.jobs, "job.submit"),
+        ConsolePage("jobs/<int:number>", "job", jobs.job, "job.submit", "job.submit"),
+        ConsolePage("jobs/<int:number>/progress", "job-progress", jobs.progress, "job.submit"),
+        ConsolePage("workers", "workers", workers, "instance.operate", "instance.operate"),
+        ConsolePage("logs", "logs", logs, "instance.operate"),
+        ConsolePage("storage", "storage", storage, "instance.status"),
+        ConsolePage("backups", "backups", backups, "instance.backup", "instance.backup"),
+        ConsolePage("settings", "settings", instance_settings, "instance.operate"),
     ),
     (
         ("status", gettext_lazy("Status")),

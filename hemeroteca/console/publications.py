@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 
 from hemeroteca.accounts import STRANGER, can
 from hemeroteca.archive import content, lookup
@@ -22,7 +21,7 @@ from hemeroteca.archive.citation import cite
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.console import archive as archive_pages
-from hemeroteca.console.section import Page, Section
+from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.errors import Invalid, NotFound, Refused
 from hemeroteca.replay import addresses as replay_addresses
 from hemeroteca.search import portal
@@ -38,7 +37,6 @@ RESULTS = 20
 LOOKED_AT = 100  # hits of a search that are asked whether they belong here
 
 
-@require_safe
 def front(request: HttpRequest, slug: str) -> HttpResponse:
     """What it is, its sites, what was captured last; results of a search in it."""
     found = publications.find(slug)
@@ -53,7 +51,6 @@ def front(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "console/published.html", context)
 
 
-@require_safe
 def site(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """The addresses of one of its sites, in the order of the index."""
     found = publications.find(slug)
@@ -68,7 +65,6 @@ def site(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     return render(request, "console/published_site.html", context)
 
 
-@require_safe
 def versions(request: HttpRequest, slug: str) -> HttpResponse:
     """The versions of one of its pages."""
     found = publications.find(slug)
@@ -79,7 +75,6 @@ def versions(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "console/published_page.html", _context(request, found) | {"url": url, "captures": rows})
 
 
-@require_safe
 def capture(request: HttpRequest, slug: str, record_id: UUID) -> HttpResponse:
     """One of its captures: framed without scripts, with its text, dates and how to cite it."""
     found, row = _held(slug, record_id)
@@ -99,17 +94,14 @@ def capture(request: HttpRequest, slug: str, record_id: UUID) -> HttpResponse:
     return render(request, "console/published_capture.html", context)
 
 
-@require_safe
 def copy(request: HttpRequest, slug: str, record_id: UUID) -> HttpResponse:
     return archive_pages.capture_copy(request, _held(slug, record_id)[1].record_id)
 
 
-@require_safe
 def picture(request: HttpRequest, slug: str, record_id: UUID) -> HttpResponse:
     return archive_pages.capture_picture(request, _held(slug, record_id)[1].record_id)
 
 
-@require_safe
 @never_cache
 def replay(request: HttpRequest, slug: str, record_id: UUID) -> HttpResponseBase:
     """The page with its scripts, on replay's own origin; the door it opens is for this collection only."""
@@ -124,7 +116,6 @@ def replay(request: HttpRequest, slug: str, record_id: UUID) -> HttpResponseBase
     return redirect(replay_addresses.entrance(origin, key, stamp, row.url, found.row.slug))
 
 
-@require_safe
 @never_cache
 def at(request: HttpRequest, slug: str) -> HttpResponseBase:
     """`url` at a moment: where links of the replay bar lead."""
@@ -137,18 +128,14 @@ def at(request: HttpRequest, slug: str) -> HttpResponseBase:
     return redirect("published-capture", slug, row.record_id)
 
 
-@require_safe
 def look(request: HttpRequest, slug: str) -> HttpResponse:
     """Its colours, as a style sheet: pages carry no styles of their own."""
     colour = publications.find(slug).row.colour
     ink = "#fff" if _is_dark(colour) else "#111"
     text = f".published .cover {{ background: {colour}; color: {ink}; }}\n" if colour else ""
-    response = HttpResponse(text, content_type="text/css; charset=utf-8")
-    response.headers["Cache-Control"] = "no-cache"
-    return response
+    return HttpResponse(text, content_type="text/css; charset=utf-8", headers={"Cache-Control": "no-cache"})
 
 
-@require_safe
 def cover(request: HttpRequest, slug: str) -> HttpResponse:
     found = publications.find(slug).row.picture
     if not found:
@@ -201,15 +188,15 @@ SECTION = Section(
     "publications",
     "",
     (
-        Page("c/<slug:slug>", "published", front, "watch.published"),
-        Page("c/<slug:slug>/site/<int:number>", "published-site", site, "watch.published"),
-        Page("c/<slug:slug>/page", "published-page", versions, "watch.published"),
-        Page("c/<slug:slug>/at", "published-at", at, "watch.published"),
-        Page("c/<slug:slug>/look.css", "published-look", look, "watch.published"),
-        Page("c/<slug:slug>/cover.png", "published-cover", cover, "watch.published"),
-        Page("c/<slug:slug>/v/<uuid:record_id>", "published-capture", capture, "watch.published"),
-        Page("c/<slug:slug>/v/<uuid:record_id>/copy", "published-copy", copy, "watch.published"),
-        Page("c/<slug:slug>/v/<uuid:record_id>/picture", "published-picture", picture, "watch.published"),
-        Page("c/<slug:slug>/v/<uuid:record_id>/replay", "published-replay", replay, "watch.published"),
+        ConsolePage("c/<slug:slug>", "published", front, "watch.published"),
+        ConsolePage("c/<slug:slug>/site/<int:number>", "published-site", site, "watch.published"),
+        ConsolePage("c/<slug:slug>/page", "published-page", versions, "watch.published"),
+        ConsolePage("c/<slug:slug>/at", "published-at", at, "watch.published"),
+        ConsolePage("c/<slug:slug>/look.css", "published-look", look, "watch.published"),
+        ConsolePage("c/<slug:slug>/cover.png", "published-cover", cover, "watch.published"),
+        ConsolePage("c/<slug:slug>/v/<uuid:record_id>", "published-capture", capture, "watch.published"),
+        ConsolePage("c/<slug:slug>/v/<uuid:record_id>/copy", "published-copy", copy, "watch.published"),
+        ConsolePage("c/<slug:slug>/v/<uuid:record_id>/picture", "published-picture", picture, "watch.published"),
+        ConsolePage("c/<slug:slug>/v/<uuid:record_id>/replay", "published-replay", replay, "watch.published"),
     ),
 )

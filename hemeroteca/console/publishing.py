@@ -4,7 +4,6 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
 
 from hemeroteca.accounts import Actor
 from hemeroteca.errors import Refused
@@ -12,7 +11,6 @@ from hemeroteca.watch import publications
 from hemeroteca.watch.models import Collection
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def publish(request: HttpRequest) -> HttpResponseBase:
     """Which collections are published, and how."""
     actor = Actor.of(request.user)

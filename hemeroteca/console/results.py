@@ -21,7 +21,7 @@ from hemeroteca.search.index.versions import has_versions
 from hemeroteca.search.query.clauses import Note
 from hemeroteca.search.query.query_filters import filters, loosened, narrowed, without
 from hemeroteca.search.ranking import Preferences
-from hemeroteca.search.results import Hit, Options, Results
+from hemeroteca.search.results import Hit, Results, SearchOptions
 from hemeroteca.search.score_explanation import Explanation
 from hemeroteca.watch.saved_searches import feed_path
 
@@ -114,7 +114,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Part:
+class ResultsPart:
     """Which of the results."""
 
     number: int = 1
@@ -126,7 +126,7 @@ class Part:
         return (self.number - 1) * self.size
 
 
-def found_for(actor: Actor, asked: Asked, part: Part, languages: tuple[str, ...]) -> dict[str, Any]:
+def found_for(actor: Actor, asked: Asked, part: ResultsPart, languages: tuple[str, ...]) -> dict[str, Any]:
     """What the page shows. Raises SearchError."""
     by_meaning = asked.sort == "meaning"
     wanted = portal.reader_options(
@@ -216,7 +216,7 @@ def _language(code: str) -> str:
         return code
 
 
-def _offers(asked: Asked, of_all_versions: bool, wanted: Options) -> list[dict[str, Any]]:
+def _offers(asked: Asked, of_all_versions: bool, wanted: SearchOptions) -> list[dict[str, Any]]:
     """What would find something where this finds nothing: less of the query, or what stood there before."""
     tried = [replace(asked, query=query) for query in loosened(asked.query)[:MOST_OFFERS]]
     if not of_all_versions and has_versions(settings.INSTANCE.index_dir):
@@ -232,14 +232,16 @@ def _offers(asked: Asked, of_all_versions: bool, wanted: Options) -> list[dict[s
     return offers
 
 
-def _blocked(asked: Asked, wanted: Options) -> int:
+def _blocked(asked: Asked, wanted: SearchOptions) -> int:
     """How many results are not shown because their hosts are blocked."""
     anybody = structs.replace(wanted, preferences=Preferences())
     return _counted(asked, anybody).total if wanted.preferences.blocks else 0
 
 
-def _counted(asked: Asked, wanted: Options) -> Results:
-    only = Options(preferences=wanted.preferences, tagged=wanted.tagged, snippets=False, suggest=False, diverse=False)
+def _counted(asked: Asked, wanted: SearchOptions) -> Results:
+    only = SearchOptions(
+        preferences=wanted.preferences, tagged=wanted.tagged, snippets=False, suggest=False, diverse=False
+    )
     return portal.searcher_for(asked.query, asked.past or None).search(asked.query, limit=1, options=only)
 
 

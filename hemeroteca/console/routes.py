@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import URLPattern, URLResolver, path
+from django.views.decorators.http import require_http_methods
 from django.views.generic import RedirectView
 
 from hemeroteca.accounts import STRANGER, Actor, PermissionDenied
@@ -26,7 +27,7 @@ from hemeroteca.console import (
     wiki,
 )
 from hemeroteca.console import help as help_pages
-from hemeroteca.console.section import Page, Section, View
+from hemeroteca.console.section import ConsolePage, Section, View
 
 LOGO = RedirectView.as_view(url="/static/console/logo.svg", permanent=True)
 
@@ -34,9 +35,9 @@ OTHERS = Section(
     "others",
     "",
     (
-        Page("robots.txt", "robots", error_pages.robots, "instance.about"),
-        Page("favicon.ico", "favicon", LOGO, "instance.about"),
-        Page("charts/<str:name>", "charts", charts.library, "instance.about"),
+        ConsolePage("robots.txt", "robots", error_pages.robots, "instance.about"),
+        ConsolePage("favicon.ico", "favicon", LOGO, "instance.about"),
+        ConsolePage("charts/<str:name>", "charts", charts.library, "instance.about"),
     ),
 )
 
@@ -60,15 +61,16 @@ SECTIONS: tuple[Section, ...] = (
 PAGES = tuple(page for section in SECTIONS for page in section.pages)
 
 
-def checked(page: Page) -> View:
-    """A page for those who may see it; strangers are asked to sign in."""
+def checked(page: ConsolePage) -> View:
+    """A page for those who may see it; strangers are asked to sign in. Only a page with a form takes POST."""
+    shown = require_http_methods(["GET", "HEAD", *(["POST"] if page.send else [])])(page.view)
 
     @wraps(page.view)
     def view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         actor = Actor.of(request.user)
         action = page.send if request.method == "POST" and page.send else page.see
         if may_try(actor, action):
-            return page.view(request, *args, **kwargs)
+            return shown(request, *args, **kwargs)
         if actor is STRANGER and not may_try(actor, page.see):
             return redirect_to_login(request.get_full_path())
         raise PermissionDenied(actor, action)

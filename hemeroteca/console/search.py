@@ -15,14 +15,13 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
 
 from hemeroteca.accounts import Actor, can
 from hemeroteca.accounts import services as accounts
 from hemeroteca.archive import queries as archive
 from hemeroteca.console.middleware import display_of
-from hemeroteca.console.results import SORTS, Asked, Part, explanation, found_for, translated
-from hemeroteca.console.section import Page, Section
+from hemeroteca.console.results import SORTS, Asked, ResultsPart, explanation, found_for, translated
+from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.errors import Invalid, NotFound, Unavailable
 from hemeroteca.search import portal
 from hemeroteca.search.index.versions import has_versions
@@ -35,7 +34,6 @@ LONGEST = 2000  # characters of a query: it stands in every link of the page
 _CUT = Note("only the first {number} characters of the query were read", number=LONGEST)
 
 
-@require_safe
 def search(request: HttpRequest) -> HttpResponse:
     sort = request.GET.get("sort", "")
     asked = Asked(
@@ -65,7 +63,7 @@ def search(request: HttpRequest) -> HttpResponse:
             context |= _news(Actor.of(request.user))
         else:
             context |= found_for(
-                Actor.of(request.user), asked, Part(number, cursor, display.page_size), _languages(request)
+                Actor.of(request.user), asked, ResultsPart(number, cursor, display.page_size), _languages(request)
             )
             context |= _menu(request)
             if len(request.GET["q"].strip()) > LONGEST:
@@ -77,7 +75,6 @@ def search(request: HttpRequest) -> HttpResponse:
     return render(request, "console/search.html", context)
 
 
-@require_safe
 @never_cache
 def completions(request: HttpRequest) -> HttpResponse:
     """What the search box offers while somebody types: the options of its list."""
@@ -85,7 +82,6 @@ def completions(request: HttpRequest) -> HttpResponse:
     return HttpResponse(format_html_join("", '<option value="{}">', ((text,) for text in found)))
 
 
-@require_safe
 def explain(request: HttpRequest) -> HttpResponse:
     """Why a result stands where it does."""
     query, url = request.GET.get("q", "").strip()[:2000], request.GET.get("url", "").strip()[:4096]
@@ -97,7 +93,6 @@ def explain(request: HttpRequest) -> HttpResponse:
     return render(request, "console/explain.html", context, status=404 if "failure" in context else 200)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def saved(request: HttpRequest) -> HttpResponse:
     """The searches whose new results are told."""
     form = {"query": request.GET.get("q", "")[:2000], "name": "", "channel": ""}
@@ -122,7 +117,6 @@ def saved(request: HttpRequest) -> HttpResponse:
     return render(request, "console/saved.html", context, status=422 if failure else 200)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def history(request: HttpRequest) -> HttpResponse:
     """What whoever looks asked lately; it can be erased."""
     actor = Actor.of(request.user)
@@ -133,7 +127,6 @@ def history(request: HttpRequest) -> HttpResponse:
     return render(request, "console/history.html", {"queries": portal.history(actor)})
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def preferences(request: HttpRequest) -> HttpResponse:
     """The hosts somebody judged; a result's menu sends its judgement here."""
     actor = Actor.of(request.user)
@@ -210,12 +203,12 @@ SECTION = Section(
     "search",
     gettext_lazy("Search"),
     (
-        Page("", "search", search, "search.read"),
-        Page("suggest/options", "completions", completions, "search.read"),
-        Page("explain", "explain", explain, "search.read"),
-        Page("searches", "saved", saved, "search.saved", "search.save"),
-        Page("history", "history", history, "search.history", "search.history"),
-        Page("preferences", "preferences", preferences, "search.preferences", "search.prefer"),
+        ConsolePage("", "search", search, "search.read"),
+        ConsolePage("suggest/options", "completions", completions, "search.read"),
+        ConsolePage("explain", "explain", explain, "search.read"),
+        ConsolePage("searches", "saved", saved, "search.saved", "search.save"),
+        ConsolePage("history", "history", history, "search.history", "search.history"),
+        ConsolePage("preferences", "preferences", preferences, "search.preferences", "search.prefer"),
     ),
     (
         ("search", gettext_lazy("Search")),

@@ -13,7 +13,7 @@ View = Callable[..., HttpResponseBase]
 
 
 @dataclass(frozen=True)
-class Page:
+class ConsolePage:
     address: str
     name: str
     view: View
@@ -25,13 +25,13 @@ class Page:
 class Section:
     name: str
     label: Any  # in the navigation; empty: not there
-    pages: tuple[Page, ...]
+    pages: tuple[ConsolePage, ...]
     menu: tuple[tuple[str, Any], ...] = ()  # names of pages with their labels: the second line of the navigation
 
     @property
-    def front(self) -> Page:
+    def front(self) -> ConsolePage:
         """Where the navigation leads."""
         return self.pages[0]
 
-    def page(self, name: str) -> Page:
+    def page(self, name: str) -> ConsolePage:
         return next(page for page in self.pages if page.name == name)

@@ -10,12 +10,11 @@ from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods
 
 from hemeroteca.accounts import Actor
 from hemeroteca.console import charts, jobs
 from hemeroteca.console.search import number_in
-from hemeroteca.console.section import Page, Section
+from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.errors import Invalid
 from hemeroteca.jobs import queries, services
 from hemeroteca.plain import whole_number
@@ -68,7 +67,6 @@ LETTERS = {
 }
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def simulator(request: HttpRequest) -> HttpResponse:
     actor = Actor.of(request.user)
     form: dict[str, Any] = {"source": "bursty", "budget": "same-as:simple", "days": "240", "warmup": "60"}
@@ -209,5 +207,5 @@ def _row(o: dict[str, Any]) -> dict[str, Any]:
 SECTION = Section(
     "simulator",
     gettext_lazy("Simulator"),
-    (Page("simulator", "simulator", simulator, "predict.simulate", "predict.simulate"),),
+    (ConsolePage("simulator", "simulator", simulator, "predict.simulate", "predict.simulate"),),
 )

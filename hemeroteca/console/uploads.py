@@ -7,7 +7,7 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
 from hemeroteca.accounts import Actor
 from hemeroteca.archive import incoming
@@ -16,7 +16,6 @@ from hemeroteca.errors import Conflict, Invalid, NotFound, Refused
 from hemeroteca.jobs.models import Job
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def uploads(request: HttpRequest) -> HttpResponseBase:
     """The form, what is under way, and what came before."""
     actor = Actor.of(request.user)

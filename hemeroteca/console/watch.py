@@ -23,7 +23,6 @@ from django.utils.timezone import get_current_timezone_name
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
 from lxml import html
 
 from hemeroteca import change, urls
@@ -34,9 +33,10 @@ from hemeroteca.change.outline import Element, outline
 from hemeroteca.console import charts
 from hemeroteca.console.reasons import said
 from hemeroteca.console.search import number_in
-from hemeroteca.console.section import Page, Section
+from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.errors import Busy, Conflict, Denied, Invalid, NotFound, Refused
 from hemeroteca.fetch.client import GuardedClient
+from hemeroteca.outgoing import download
 from hemeroteca.warc.store import WarcReadError
 from hemeroteca.warc.timestamps import moment
 from hemeroteca.watch import change_feeds, next_visit, notices, queries, services, site_metrics, site_reports
@@ -127,7 +127,6 @@ LABELS = {
 # the list
 
 
-@require_safe
 def sites(request: HttpRequest) -> HttpResponse:
     asked: dict[str, Any] = {
         name: request.GET.get(name, "")[:300] for name in ("address", "group", "behaviour", "collection", "category")
@@ -140,9 +139,7 @@ def sites(request: HttpRequest) -> HttpResponse:
     news = queries.unread(actor.user, numbers)
     rows = [_listed(row, figures.get(row.pk, {}), soonest.get(row.pk), news.get(row.pk, 0)) for row in found[:SITES]]
     if request.GET.get("format") == "csv":
-        response = HttpResponse(files.as_csv(found), content_type="text/csv; charset=utf-8")
-        response["Content-Disposition"] = 'attachment; filename="sites.csv"'
-        return response
+        return download(files.as_csv(found), "sites.csv")
     context = {
         "sites": rows,
         "asked": asked,
@@ -204,7 +201,6 @@ def _said(reason: Mapping[str, Any]) -> str:
 # adding
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def add(request: HttpRequest) -> HttpResponse:
     """An address, what it is, what belongs to it: one step."""
     sent = request.POST if request.method == "POST" else request.GET
@@ -249,7 +245,6 @@ def _preview(text: str) -> dict[str, Any]:
     return {"preview": preview, "suggested": suggested}
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def bring_in(request: HttpRequest) -> HttpResponse:
     """Many at once: a CSV or OPML file, or addresses one a line."""
     context: dict[str, Any] = {"failure": "", "report": None, "columns": ", ".join(SUBSCRIPTION)}
@@ -276,7 +271,6 @@ def _as_rows(text: str) -> bytes:
 # a site
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def site(request: HttpRequest, number: int) -> HttpResponse:
     actor = Actor.of(request.user)
     row = services.find(min(number, (1 << 63) - 1), actor)
@@ -392,7 +386,6 @@ def _act(request: HttpRequest, actor: Actor, row: Subscription) -> HttpResponse:
     return redirect("watched-site", row.pk)
 
 
-@require_safe
 @never_cache
 def compared(request: HttpRequest, number: int) -> HttpResponse:
     """The schedule as it was beside a fixed frequency; the slider asks for it."""
@@ -503,7 +496,6 @@ def _change(row: Change) -> dict[str, Any]:
     }
 
 
-@require_safe
 def decisions(request: HttpRequest, number: int) -> HttpResponse:
     """Every visit of a site, newest first: when, why then, what was expected and what was found."""
     row = services.find(min(number, (1 << 63) - 1), Actor.of(request.user))
@@ -526,7 +518,6 @@ def decisions(request: HttpRequest, number: int) -> HttpResponse:
 # editing
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, number: int) -> HttpResponse:
     actor = Actor.of(request.user)
     row = services.find(min(number, (1 << 63) - 1), actor, "watch.change")
@@ -585,7 +576,6 @@ def _read(field: Field, text: str) -> Any:
     return field.read(text.strip())
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def picker(request: HttpRequest, number: int) -> HttpResponse:
     """Parts of the last version, to watch alone or to ignore; what would have been told of past versions by that."""
     actor = Actor.of(request.user)
@@ -612,7 +602,6 @@ def picker(request: HttpRequest, number: int) -> HttpResponse:
     return render(request, template, context, status=422 if failure else 200)
 
 
-@require_safe
 @never_cache
 def still(request: HttpRequest, number: int, record_id: UUID) -> HttpResponse:
     """A version as it looked, for the frame of the picker: its own scripts are gone, ours tells what is clicked.
@@ -667,7 +656,6 @@ def _tried(url: str, chosen: Mapping[str, tuple[str, ...]], threshold: float) ->
 # figures
 
 
-@require_safe
 def figures(request: HttpRequest) -> HttpResponse:
     """What watching brought and cost by group, category, collection …, beside a fixed frequency."""
     by = request.GET.get("by", "group")
@@ -705,7 +693,6 @@ def figures(request: HttpRequest) -> HttpResponse:
 # channels
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def channels(request: HttpRequest) -> HttpResponse:
     actor = Actor.of(request.user)
     names = ("target", "name", "subscription", "collection", "digest_hours", "language")
@@ -759,7 +746,6 @@ def _inside(address: str) -> bool:
 # categories
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def categories(request: HttpRequest) -> HttpResponse:
     failure = ""
     if request.method == "POST":
@@ -781,7 +767,6 @@ def categories(request: HttpRequest) -> HttpResponse:
     return render(request, "console/watch/categories.html", context, status=422 if failure else 200)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def proposals(request: HttpRequest) -> HttpResponse:
     """Sites that wait for a director; whoever proposed some sees their own, and what was refused."""
     actor = Actor.of(request.user)
@@ -817,19 +802,19 @@ SECTION = Section(
     "watch",
     gettext_lazy("Watch"),
     (
-        Page("watch", "watch", sites, "watch.subscriptions"),
-        Page("watch/add", "watch-add", add, "watch.propose", "watch.propose"),
-        Page("watch/proposals", "watch-proposals", proposals, "watch.propose", "watch.propose"),
-        Page("watch/import", "watch-import", bring_in, "watch.subscribe", "watch.subscribe"),
-        Page("watch/channels", "channels", channels, "watch.channels", "watch.channel"),
-        Page("watch/categories", "categories", categories, "watch.subscriptions", "watch.collect"),
-        Page("watch/figures", "watch-figures", figures, "watch.subscriptions"),
-        Page("watch/<int:number>", "watched-site", site, "watch.subscriptions", "watch.subscriptions"),
-        Page("watch/<int:number>/compared", "watch-compared", compared, "watch.subscriptions"),
-        Page("watch/<int:number>/edit", "watch-edit", edit, "watch.change", "watch.change"),
-        Page("watch/<int:number>/elements", "watch-elements", picker, "watch.change", "watch.change"),
-        Page("watch/<int:number>/elements/<uuid:record_id>", "watch-still", still, "watch.change"),
-        Page("watch/<int:number>/decisions", "watch-decisions", decisions, "watch.subscriptions"),
+        ConsolePage("watch", "watch", sites, "watch.subscriptions"),
+        ConsolePage("watch/add", "watch-add", add, "watch.propose", "watch.propose"),
+        ConsolePage("watch/proposals", "watch-proposals", proposals, "watch.propose", "watch.propose"),
+        ConsolePage("watch/import", "watch-import", bring_in, "watch.subscribe", "watch.subscribe"),
+        ConsolePage("watch/channels", "channels", channels, "watch.channels", "watch.channel"),
+        ConsolePage("watch/categories", "categories", categories, "watch.subscriptions", "watch.collect"),
+        ConsolePage("watch/figures", "watch-figures", figures, "watch.subscriptions"),
+        ConsolePage("watch/<int:number>", "watched-site", site, "watch.subscriptions", "watch.subscriptions"),
+        ConsolePage("watch/<int:number>/compared", "watch-compared", compared, "watch.subscriptions"),
+        ConsolePage("watch/<int:number>/edit", "watch-edit", edit, "watch.change", "watch.change"),
+        ConsolePage("watch/<int:number>/elements", "watch-elements", picker, "watch.change", "watch.change"),
+        ConsolePage("watch/<int:number>/elements/<uuid:record_id>", "watch-still", still, "watch.change"),
+        ConsolePage("watch/<int:number>/decisions", "watch-decisions", decisions, "watch.subscriptions"),
     ),
     (
         ("watch", gettext_lazy("Sites")),

@@ -1,7 +1,5 @@
 """Wikis: articles whose histories are kept, their extraction, their numbers, and questions of one's own."""
 
-import csv
-import io
 from typing import Any
 
 import msgspec
@@ -10,16 +8,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_safe
 
+from hemeroteca import spreadsheet
 from hemeroteca.accounts import Actor
 from hemeroteca.console import charts, jobs
 from hemeroteca.console.search import number_in
-from hemeroteca.console.section import Page, Section
+from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.errors import Invalid, Refused
 from hemeroteca.jobs import queries as job_queries
+from hemeroteca.outgoing import download
 from hemeroteca.warc.timestamps import from_iso
-from hemeroteca.watch.site_metrics import spreadsheet_cell
 from hemeroteca.wiki import queries, services
 
 ARTICLES = 50
@@ -82,7 +80,6 @@ EXAMPLES: tuple[tuple[Any, str], ...] = (
 )
 
 
-@require_safe
 def articles(request: HttpRequest) -> HttpResponse:
     actor = Actor.of(request.user)
     asked = {name: request.GET.get(name, "").strip() for name in ("contains", "wiki", "sort")}
@@ -107,7 +104,6 @@ def articles(request: HttpRequest) -> HttpResponse:
     return render(request, "console/wiki_articles.html", context, status=422 if failure else 200)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def extract(request: HttpRequest) -> HttpResponse:
     """Order an extraction, and see how far those of late are."""
     actor = Actor.of(request.user)
@@ -134,7 +130,6 @@ def extract(request: HttpRequest) -> HttpResponse:
     return render(request, "console/wiki_extract.html", context, status=422 if failure else 200)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def article(request: HttpRequest, number: int) -> HttpResponse:
     actor = Actor.of(request.user)
     found = queries.article(actor, number)
@@ -171,7 +166,6 @@ def article(request: HttpRequest, number: int) -> HttpResponse:
     return render(request, "console/wiki_article.html", context, status=422 if failure else 200)
 
 
-@require_safe
 def authors(request: HttpRequest, number: int) -> HttpResponse:
     """Whose words the article is made of: counted word by word, so the page asks for it by itself."""
     actor = Actor.of(request.user)
@@ -184,17 +178,15 @@ def authors(request: HttpRequest, number: int) -> HttpResponse:
     return render(request, "console/wiki_authors.html", {"rows": rows[:30], "spec": spec})
 
 
-@require_safe
 def table(request: HttpRequest, number: int, name: str) -> HttpResponse:
     """A metric of an article as CSV."""
     actor = Actor.of(request.user)
     found = queries.article(actor, number)
     days = {day: request.GET[day] for day in ("datestart", "dateend") if request.GET.get(day)}
     text = queries.as_csv(queries.metrics_of(actor, {"pageid": found.pageid, "wiki": found.wiki, **days}, (name,)))
-    return _download(text, "text/csv; charset=utf-8", f"{name}.csv")
+    return download(text, f"{name}.csv")
 
 
-@require_safe
 def compare(request: HttpRequest) -> HttpResponse:
     actor = Actor.of(request.user)
     chosen = [number_in(text, 0) for text in request.GET.getlist("article")][: queries.MAX_COMPARED + 1]
@@ -223,14 +215,12 @@ def compare(request: HttpRequest) -> HttpResponse:
     return render(request, "console/wiki_compare.html", context, status=422 if failure else 200)
 
 
-@require_safe
 def trends(request: HttpRequest) -> HttpResponse:
     days = min(max(number_in(request.GET.get("days", ""), 7), 1), 366)
     found = queries.trends(Actor.of(request.user), days)
     return render(request, "console/wiki_trends.html", {"found": found, "days": days, "choices": (1, 7, 30, 365)})
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 def query(request: HttpRequest) -> HttpResponse:
     """A question of one's own, in SQL or as a pipeline; its answer as a table, a chart or a file."""
     actor = Actor.of(request.user)
@@ -400,30 +390,22 @@ def _field(name: str) -> str:
 def _answer_file(answer: Any, form: str) -> HttpResponse:
     if form == "json":
         rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
-        return _download(msgspec.json.encode(rows).decode(), "application/json", "answer.json")
-    target = io.StringIO()
-    writer = csv.writer(target, lineterminator="\n")
-    writer.writerow([spreadsheet_cell(name) for name in answer.columns])
-    writer.writerows([spreadsheet_cell(value) for value in row] for row in answer.rows)
-    return _download(target.getvalue(), "text/csv; charset=utf-8", "answer.csv")
-
-
-def _download(text: str, kind: str, name: str) -> HttpResponse:
-    return HttpResponse(text, content_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+        return download(msgspec.json.encode(rows).decode(), "answer.json", "application/json")
+    return download(spreadsheet.text([answer.columns, *answer.rows], "\n"), "answer.csv")
 
 
 SECTION = Section(
     "wiki",
     gettext_lazy("Wikis"),
     (
-        Page("wiki", "wiki", articles, "wiki.read"),
-        Page("wiki/articles/<int:number>", "wiki-article", article, "wiki.read", "wiki.extract"),
-        Page("wiki/articles/<int:number>/authors", "wiki-authors", authors, "wiki.read"),
-        Page("wiki/articles/<int:number>/<slug:name>.csv", "wiki-table", table, "wiki.read"),
-        Page("wiki/compare", "wiki-compare", compare, "wiki.read"),
-        Page("wiki/trends", "wiki-trends", trends, "wiki.read"),
-        Page("wiki/query", "wiki-query", query, "wiki.query", "wiki.query"),
-        Page("wiki/extract", "wiki-extract", extract, "wiki.extract", "wiki.extract"),
+        ConsolePage("wiki", "wiki", articles, "wiki.read"),
+        ConsolePage("wiki/articles/<int:number>", "wiki-article", article, "wiki.read", "wiki.extract"),
+        ConsolePage("wiki/articles/<int:number>/authors", "wiki-authors", authors, "wiki.read"),
+        ConsolePage("wiki/articles/<int:number>/<slug:name>.csv", "wiki-table", table, "wiki.read"),
+        ConsolePage("wiki/compare", "wiki-compare", compare, "wiki.read"),
+        ConsolePage("wiki/trends", "wiki-trends", trends, "wiki.read"),
+        ConsolePage("wiki/query", "wiki-query", query, "wiki.query", "wiki.query"),
+        ConsolePage("wiki/extract", "wiki-extract", extract, "wiki.extract", "wiki.extract"),
     ),
     (
         ("wiki", gettext_lazy("Articles")),

@@ -17,11 +17,11 @@ JOBS_SECONDS = 1.0  # between looks at jobs that wait
 
 def main() -> None:
     readers = fork_readers(settings_of_instance.load().readers)  # before there is more to copy than they need
-    import django
-
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hemeroteca.django_settings")
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(message)s")
-    django.setup()
+    from hemeroteca.instance import schema
+
+    schema.load_machinery()
     from django.conf import settings
 
     from hemeroteca.engine.loop import Engine

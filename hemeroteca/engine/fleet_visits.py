@@ -293,10 +293,13 @@ class FleetVisits:
     # offering
 
     def _refresh(self, now: float) -> None:
-        self._settings = services.fleet_settings()
-        self._passive |= dict.fromkeys(dispatch.passive(int((now - UNWANTED_SECONDS) * 1000)), now + PASSIVE_SECONDS)
-        self._passive = {device: until for device, until in self._passive.items() if until > now}
-        self._lenders = {lender.id: lender for lender in dispatch.lenders() if lender.id not in self._passive}
+        lenders = dispatch.lenders()
+        if lenders or self._blocks:
+            self._settings = services.fleet_settings()
+            passive = dispatch.passive(int((now - UNWANTED_SECONDS) * 1000))
+            self._passive |= dict.fromkeys(passive, now + PASSIVE_SECONDS)
+            self._passive = {device: until for device, until in self._passive.items() if until > now}
+        self._lenders = {lender.id: lender for lender in lenders if lender.id not in self._passive}
         self._closed = dispatch.closed_hosts()
         vantage.start_due()
         unknown = [one for one in self._lenders.values() if (one.id, one.version) not in self._standings]
@@ -460,7 +463,7 @@ class FleetVisits:
         by_host: dict[int, list[Visit]] = {}
         for visit in visits:
             by_host.setdefault(visit.host, []).append(visit)
-        work = protocol.Work(
+        work = protocol.LeasedWork(
             hosts=[self._host_work(number, mine, now) for number, mine in by_host.items()],
             timeout=self._settings.task_seconds,
             max_delay=self._config.max_delay,
@@ -511,7 +514,7 @@ class FleetVisits:
         one.pending += urls
         one.total += urls
 
-    def _add_errands(self, out: Out, work: protocol.Work, by_host: dict[int, list[Visit]]) -> None:
+    def _add_errands(self, out: Out, work: protocol.LeasedWork, by_host: dict[int, list[Visit]]) -> None:
         """What a block is asked for besides its visits: the rules of an origin that fewer than two parties have seen,
         and now and then a page whose answer is known."""
         now = time.time()
@@ -522,16 +525,16 @@ class FleetVisits:
             if (origin not in self._rules or doubted) and part.tasks[0].method == "GET":
                 self._rules.setdefault(origin, {})
                 _shorten(self._rules)
-                part.tasks.insert(0, protocol.Task(url=f"{origin}/robots.txt"))
+                part.tasks.insert(0, protocol.UrlTask(url=f"{origin}/robots.txt"))
                 out.robots[f"{origin}/robots.txt"] = origin
             known = self._answers.get(host)
             if known is None or known[2] < now or known[0] in out.visits or part.tasks[-1].headers:
                 continue
             if random.random() < self._settings.probe_percent / 100 * len(visits):  # noqa: S311 - the seed is not the device's
-                part.tasks.insert(random.randint(0, len(part.tasks)), protocol.Task(url=known[0]))  # noqa: S311
+                part.tasks.insert(random.randint(0, len(part.tasks)), protocol.UrlTask(url=known[0]))  # noqa: S311
                 out.probes[known[0]] = known[1]
 
-    def _described(self, by_host: dict[int, list[Visit]], able: list[Lender]) -> assignment.Work:
+    def _described(self, by_host: dict[int, list[Visit]], able: list[Lender]) -> assignment.AssignableBlock:
         """What a strategy knows of a block: where its sites are, and how fast each device is with them."""
         countries = Counter(self._countries[host] for host in by_host if self._countries.get(host))
         speeds = {}
@@ -540,7 +543,7 @@ class FleetVisits:
             if known and one.speed and one.id in self._usual:
                 speeds[one.id] = one.speed * self._usual[one.id] * len(known) / max(sum(known), 0.001)
         place = geolocation.centre(countries.most_common(1)[0][0]) if countries else None
-        return assignment.Work(urls=sum(map(len, by_host.values())), place=place, speeds=speeds)
+        return assignment.AssignableBlock(urls=sum(map(len, by_host.values())), place=place, speeds=speeds)
 
     def met(self, host: int, ip: str) -> None:
         """A host answered from this address."""
@@ -571,7 +574,7 @@ class FleetVisits:
             options = engine.runs[visit.crawl].options
             conditional = visit.followed and not options.for_fleet
             tasks.append(
-                protocol.Task(
+                protocol.UrlTask(
                     url=visit.url,
                     etag=visit.etag if conditional else "",
                     last_modified=visit.last_modified if conditional else "",

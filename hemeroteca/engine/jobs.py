@@ -147,6 +147,9 @@ def erase_captures(job: ActiveJob, order: Erase) -> erasure.Erased:
     job.progress(len(found), len(found), "words")
     maintenance.expunge(instance.index_dir, config.index_heap_bytes)
     search_upkeep.refresh(instance, config.index_heap_bytes)  # suggestions and ranks forget them too
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:  # else the file and its log hold them until somebody else does this
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     for name in archive_jobs.remove_exports(found):
         job.log(f"the export {name} held some of it and is removed")
     for target in backup_targets():

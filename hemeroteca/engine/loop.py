@@ -4,7 +4,6 @@ One thread: it leases visits, lets libcurl fetch them, hands captures to the ing
 return at least once a second. Crawls can be stopped at any moment; what is committed is never fetched again.
 """
 
-import gc
 import os
 import selectors
 import time
@@ -43,7 +42,7 @@ from hemeroteca.instance.status import EngineStatus, ended_badly, write_engine_s
 if TYPE_CHECKING:
     from hemeroteca.watch.scheduler import SafeScheduler
 
-MAX_PAUSE = 0.25  # s between looks at orders from outside
+MAX_PAUSE = 0.5  # s between looks at orders from outside
 IDLE_PAUSE = 2.0  # the same while there is nothing to do; whoever orders something wakes us (`Instance.wake`)
 FLEET_PAUSE = 0.05  # s between looks at what devices brought, and at what they could be given
 SERVICES_SECONDS = 300.0  # between looks whether geographic services are due to be checked
@@ -113,8 +112,7 @@ class Engine:
         self._stop = reason
 
     def run(self) -> None:
-        gc.freeze()  # modules stay: collections need not look at them
-        gc.set_threshold(20_000)
+        usage.begin_work()
         try:
             self._look()
             while not self._finished():
@@ -259,7 +257,7 @@ class Engine:
         return self._only is None and not self.at_work and all(run.standing for run in self.runs.values())
 
     def _look(self) -> None:
-        """About four times a second (every other second when idle): orders from outside; tell the world."""
+        """About twice a second (every other second when idle): orders from outside; tell the world."""
         moment = time.monotonic()
         self._look_due = moment + (IDLE_PAUSE if self._is_idle() else MAX_PAUSE)
         self._orders.look(moment)

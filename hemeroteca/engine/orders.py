@@ -34,7 +34,7 @@ class Orders:
         self._sites_due = 0.0
 
     def look(self, moment: float) -> None:
-        """About four times a second; `moment` is monotonic."""
+        """About twice a second; `moment` is monotonic."""
         engine = self._engine
         if self._only is None or not (engine.runs or engine.ended):
             for crawl in services.running_crawls(self._only, engine.runs):

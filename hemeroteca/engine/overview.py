@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from hemeroteca.frontier.values import Held
+from hemeroteca.frontier.visit import State
 from hemeroteca.instance import Instance
 from hemeroteca.instance.status import EngineStatus, Trouble, read_engine_status, read_set_aside
 
@@ -61,7 +62,7 @@ class Status(msgspec.Struct):
 
     running: bool  # an engine is at work
     engine: EngineStatus | None
-    pages: dict[str, int]  # queued by running crawls, done (captured), failed, excluded, held back
+    pages: dict[str, int]  # queued (of stopped crawls too), done (captured), failed, excluded, held back
     hosts: int
     captures: int
     versions: int
@@ -90,7 +91,6 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     from hemeroteca.archive.stats import growth
     from hemeroteca.frontier import queries
     from hemeroteca.frontier.models import STANDING, Crawl, Host, Page, Visit
-    from hemeroteca.frontier.visit import State
     from hemeroteca.search.index import count_documents
     from hemeroteca.urls import UrlRole
 
@@ -102,15 +102,13 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
         by_state[state] += count
         by_crawl[crawl, state] += count
     by_state[State.DONE] = Page.objects.filter(versions__gt=0).count()  # whoever wants to visit them again
-    running = Crawl.objects.filter(state=Crawl.State.RUNNING)
-    queued = Visit.objects.filter(state=State.QUEUED, crawl__in=running)
-    by_state[State.QUEUED] = live.queued if live is not None else queued.count()
+    if live is not None:  # it knows better what its own crawls have; those that were stopped wait too
+        running = Crawl.objects.filter(state=Crawl.State.RUNNING).values_list("pk", flat=True)
+        by_state[State.QUEUED] += live.queued - sum(by_crawl[crawl, State.QUEUED] for crawl in running)
     reasons: dict[tuple[str, str], ReasonStatus] = {}
     # answered with an error, which was captured; a sitemap is no page
     answered = Visit.objects.filter(state=State.DONE, reason__startswith="http-").exclude(role=UrlRole.SITEMAP)
-    for crawl, count in answered.values_list("crawl_id").annotate(Count("id")):
-        by_state[State.FAILED] += count
-        by_crawl[crawl, State.FAILED] += count
+    by_state[State.FAILED] += answered.count()
     grouped = (
         Visit.objects.filter(Q(state__in=(State.FAILED, State.EXCLUDED)) | Q(pk__in=answered))
         .values("state", "reason")
@@ -137,7 +135,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
         free_bytes=shutil.disk_usage(instance.data).free,
         growth=growth(),
         crawls=[
-            _crawl(crawl, {name: by_crawl[crawl.pk, state] for state, name in names.items()})
+            _crawl(crawl, {state: by_crawl[crawl.pk, state] for state in State})
             for crawl in Crawl.objects.exclude(fingerprint=STANDING).order_by("-pk")[:crawls]
         ],
         waiting=[
@@ -150,12 +148,12 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     )
 
 
-def _crawl(crawl: "Crawl", visits: dict[str, int]) -> CrawlStatus:
-    """What its last run counted, but what waits and what failed of all its runs, also when it was stopped; unless
-    another crawl of the same order has its visits."""
+def _crawl(crawl: "Crawl", visits: "dict[State, int]") -> CrawlStatus:
+    """What its present or last run counted, and what waits now, also when it was stopped; unless another crawl of the
+    same order has its visits."""
     facts = {name: getattr(crawl, name) for name in CrawlStatus.__struct_fields__}
     if any(visits.values()):
-        facts["counts"] |= {name: visits[name] for name in ("queued", "failed")}
+        facts["counts"] |= {"queued": visits[State.QUEUED]}
     return CrawlStatus(**facts)
 
 

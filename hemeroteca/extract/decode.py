@@ -177,17 +177,17 @@ PRESCAN = 2048  # the standard looks at 1024; comments and long headers push the
 PROOF = 3  # multi-byte characters that settle that valid UTF-8 is meant
 
 
-class Text(NamedTuple):
+class DecodedText(NamedTuple):
     text: str
     charset: str
     note: str  # of a false declaration, or empty
 
 
-def to_text(body: bytes, content_type: str) -> Text:
+def to_text(body: bytes, content_type: str) -> DecodedText:
     """The text of a body. Bytes that make no sense become U+FFFD."""
     for mark, name in _BOMS:
         if body.startswith(mark):
-            return Text(body[len(mark) :].decode(name, "replace"), name, "")
+            return DecodedText(body[len(mark) :].decode(name, "replace"), name, "")
 
     match = _HEADER.search(content_type)
     try:
@@ -195,21 +195,21 @@ def to_text(body: bytes, content_type: str) -> Text:
     except UnicodeDecodeError as error:
         return _not_utf8(body, known(match[1] if match else _declared_inside(body)), error)
     if match is None and len(body) - len(text) >= PROOF:
-        return Text(text, "utf-8", "")
+        return DecodedText(text, "utf-8", "")
     declared = known(match[1] if match else _declared_inside(body))
     if declared in ("", "utf-8"):
-        return Text(text, "utf-8", "")
+        return DecodedText(text, "utf-8", "")
     if declared.startswith(("utf-16", "utf-32")):
         if b"\0" in body[:PRESCAN]:
-            return Text(body.decode(declared, "replace"), declared, "")
-        return Text(text, "utf-8", f"charset-lie:{declared}")
+            return DecodedText(body.decode(declared, "replace"), declared, "")
+        return DecodedText(text, "utf-8", f"charset-lie:{declared}")
     if body.isascii():
         if b"\x1b" in body and declared.startswith("iso-2022"):
-            return Text(body.decode(declared, "replace"), declared, "")
-        return Text(text, declared, "")  # the same text either way
+            return DecodedText(body.decode(declared, "replace"), declared, "")
+        return DecodedText(text, declared, "")  # the same text either way
     if len(body) - len(text) >= PROOF:
-        return Text(text, "utf-8", f"charset-lie:{declared}")
-    return Text(body.decode(declared, "replace"), declared, "")
+        return DecodedText(text, "utf-8", f"charset-lie:{declared}")
+    return DecodedText(body.decode(declared, "replace"), declared, "")
 
 
 def to_utf8(body: bytes, content_type: str) -> tuple[bytes, str, str]:
@@ -247,11 +247,11 @@ def _declared_inside(body: bytes) -> str:
     return "utf-8" if label.lower().startswith("utf-16") else label
 
 
-def _not_utf8(body: bytes, declared: str, error: UnicodeDecodeError) -> Text:
+def _not_utf8(body: bytes, declared: str, error: UnicodeDecodeError) -> DecodedText:
     if declared and declared != "utf-8":
         if not declared.startswith(("utf-16", "utf-32")) or b"\0" in body[:PRESCAN]:
             try:
-                return Text(body.decode(declared), declared, "")
+                return DecodedText(body.decode(declared), declared, "")
             except UnicodeDecodeError:
                 pass
     else:
@@ -260,7 +260,7 @@ def _not_utf8(body: bytes, declared: str, error: UnicodeDecodeError) -> Text:
         bad = text.count("\ufffd")
         whole = len(body) - len(text)  # about one for each further byte of a sound character
         if bad * 4 <= whole or error.start >= len(body) - 4:
-            return Text(text, "utf-8", "" if error.start >= len(body) - 4 else "charset-errors")
+            return DecodedText(text, "utf-8", "" if error.start >= len(body) - 4 else "charset-errors")
     try:
         guess = codecs.lookup(detect_encoding(body, max_len=32768) or "windows-1252").name
     except LookupError:
@@ -268,4 +268,4 @@ def _not_utf8(body: bytes, declared: str, error: UnicodeDecodeError) -> Text:
     if guess in ("utf-8", "ascii"):
         guess = declared if declared and declared != "utf-8" else "cp1252"
     note = f"charset-lie:{declared}" if declared and declared != guess else ""
-    return Text(body.decode(guess, "replace"), guess, note)
+    return DecodedText(body.decode(guess, "replace"), guess, note)

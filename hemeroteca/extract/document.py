@@ -111,7 +111,7 @@ def cut(data: bytes, limits: Limits, note: Callable[[str], None]) -> bytes:
     if len(data) > limits.html_bytes:
         data = data[: limits.html_bytes].decode("utf-8", "ignore").encode()
         note("html-cut")
-    if data.count(b"<") > limits.html_tags:
+    if len(data) > limits.html_tags and data.count(b"<") > limits.html_tags:
         tags = np.flatnonzero(np.frombuffer(data, np.uint8) == 60)
         data = data[: tags[limits.html_tags]]
         note("tags-cut")

@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable
 from html.entities import name2codepoint
 
-from lxml import etree
-
+from hemeroteca import lazy
 from hemeroteca.extract import decode
 from hemeroteca.extract.document import Document, Limits
 
+etree = lazy.Module("lxml.etree")  # most pages are HTML
 CHUNK = 64 << 10
 MENDED_BYTES = 8 << 20  # up to here wrong charsets and HTML's named entities are put right
 MAX_ELEMENTS = 700_000

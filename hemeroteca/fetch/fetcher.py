@@ -26,7 +26,7 @@ from hemeroteca.fetch.heads import HeaderBook
 from hemeroteca.fetch.origins import Origin, Origins, local_name, pins, refused_address
 from hemeroteca.fetch.request import FetchSettings, Request, Result
 from hemeroteca.fetch.resolver import Lookup, Resolution, Resolver
-from hemeroteca.fetch.transfer import USUAL, Kind, Transfer
+from hemeroteca.fetch.transfer import USUAL, CurlTransfer, HandleKind
 
 log = logging.getLogger(__name__)
 
@@ -59,11 +59,11 @@ class Fetcher:
         self._spool = Spool(settings.spool_dir, settings.spool_bytes, settings.memory_bytes)
         self._own_proxy = proxies.read(settings.proxy) if settings.proxy else None
 
-        self._pool: dict[Kind, list[Transfer]] = {USUAL: []}
+        self._pool: dict[HandleKind, list[CurlTransfer]] = {USUAL: []}
         self._jars: dict[str, pycurl.CurlShare] = {}
         self._jar_counts: dict[str, int] = {}  # Set-Cookie headers since the jar was last looked through
         self._basic: set[tuple[str, str]] = set()  # (origin, user) that asked for a basic login
-        self._busy: dict[pycurl.Curl, Transfer] = {}
+        self._busy: dict[pycurl.Curl, CurlTransfer] = {}
         self._running = 0  # as libcurl counts; fewer than busy: some are finished
         self._active = 0
         self._waiting: dict[str, list[_Waiting]] = {}  # by the name that is being looked up
@@ -194,7 +194,7 @@ class Fetcher:
         guard = self._open if private else self._strict
         kind = USUAL
         if request.insecure or request.cookie_jar or request.username:
-            kind = Kind(request.insecure, "", request.cookie_jar, bool(request.username))
+            kind = HandleKind(request.insecure, "", request.cookie_jar, bool(request.username))
         self._start(kind, request, done, origin, target, guard, addresses, origin.connect_to, resolve)
 
     def _through_proxy(
@@ -234,14 +234,14 @@ class Fetcher:
         if not addresses:
             self._refuse(request, done, problem)
             return
-        kind = Kind(request.insecure, proxy.url, request.cookie_jar, bool(request.username))
+        kind = HandleKind(request.insecure, proxy.url, request.cookie_jar, bool(request.username))
         resolve = None if proxy.literal else pins(proxy.host, proxy.port, addresses)
         guard = self._open if trusted else self._strict
         self._start(kind, request, done, origin, target, guard, addresses, _NO_DETOUR, resolve)
 
     def _start(
         self,
-        kind: Kind,
+        kind: HandleKind,
         request: Request,
         done: Done,
         origin: Origin,
@@ -297,11 +297,11 @@ class Fetcher:
             self.parked -= 1
             start()
 
-    def _transfer(self, kind: Kind) -> Transfer:
+    def _transfer(self, kind: HandleKind) -> CurlTransfer:
         idle = self._pool.get(kind)
         if idle:
             return idle.pop()
-        return Transfer(self._settings, self._spool, kind, self._jar(kind.jar) if kind.jar else None)
+        return CurlTransfer(self._settings, self._spool, kind, self._jar(kind.jar) if kind.jar else None)
 
     def _refuse(self, request: Request, done: Done, failure: Failure) -> None:
         self._failed.append((done, _failed(request, failure)))
@@ -405,7 +405,7 @@ class Fetcher:
             # One page's trouble must not stop all others, nor pass unseen.
             log.exception("the result of %s could not be handled", result.request.url)
 
-    def _release(self, transfer: Transfer) -> None:
+    def _release(self, transfer: CurlTransfer) -> None:
         idle = self._pool.setdefault(transfer.kind, [])
         kind = transfer.kind
         stale = kind.login or transfer.share is not self._jars.get(
@@ -419,11 +419,11 @@ class Fetcher:
             for other in [other for other in self._pool if other is not USUAL]:
                 self._close_idle(other)
 
-    def _close_idle(self, kind: Kind) -> None:
+    def _close_idle(self, kind: HandleKind) -> None:
         for transfer in self._pool.pop(kind):
             transfer.curl.close()
 
-    def _learn(self, transfer: Transfer, result: Result) -> None:
+    def _learn(self, transfer: CurlTransfer, result: Result) -> None:
         """What a transfer with a login or cookies teaches for the next one."""
         kind, request = transfer.kind, transfer.request
         if kind.login and result.status not in (0, 401) and b"\r\nAuthorization: Basic " in result.request_head:

@@ -23,17 +23,8 @@ class Origin:
     """A scheme, host and port, and how connections to it are made."""
 
     __slots__ = (
-        "answer",
-        "connect_to",
-        "fixed",
-        "host",
-        "literal",
-        "pinned",
-        "pinned_until",
-        "port",
-        "refusal",
-        "root",
-    )
+        "answer", "connect_to", "fixed", "host", "literal", "pinned", "pinned_until", "port", "refusal", "root",
+    )  # fmt: skip
 
     def __init__(self, scheme: str, host: str, port: int, authority: str) -> None:
         self.host = host  # in ASCII, without brackets

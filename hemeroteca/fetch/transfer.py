@@ -27,7 +27,7 @@ PIN_SECONDS = 60.0  # after this time libcurl is told again which addresses of a
 _NOTHING: list[bytes] = []
 
 
-class Kind(NamedTuple):
+class HandleKind(NamedTuple):
     """What is set once on a handle. Handles of different kinds are never mixed, so nothing leaks between requests."""
 
     insecure: bool = False
@@ -36,44 +36,24 @@ class Kind(NamedTuple):
     login: bool = False
 
 
-USUAL = Kind()
+USUAL = HandleKind()
 
 
-class Transfer:
+class CurlTransfer:
     """A handle, its settings and the state of the request under way on it."""
 
     __slots__ = (
-        "_connect_to",
-        "_headers_set",
-        "_max_header_bytes",
-        "_max_headers",
-        "_method",
-        "_pins",
-        "_timeout",
-        "address",
-        "allowed",
-        "begin",
-        "body",
-        "curl",
-        "done",
-        "guard",
-        "kind",
-        "lines",
-        "origin",
-        "request",
-        "sent",
-        "share",
-        "started",
-        "started_ms",
-        "trouble",
-    )
+        "_connect_to", "_headers_set", "_max_header_bytes", "_max_headers", "_method", "_pins", "_timeout", "address",
+        "allowed", "begin", "body", "curl", "done", "guard", "kind", "lines", "origin", "request", "sent", "share",
+        "started", "started_ms", "trouble",
+    )  # fmt: skip
 
     request: Request
     origin: Origin
     done: Callable[[Result], None]
     guard: Guard  # asked again about the address connected to
 
-    def __init__(self, settings: FetchSettings, spool: Spool, kind: Kind, share: pycurl.CurlShare | None) -> None:
+    def __init__(self, settings: FetchSettings, spool: Spool, kind: HandleKind, share: pycurl.CurlShare | None) -> None:
         self.kind = kind
         self.share = share
         self.lines: list[bytes] = []  # all header lines received

@@ -13,7 +13,7 @@ FIRST_GUESS = 4.0  # URLs per second of a device nobody has measured yet
 EARTH_KM = 6371.0
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class AssignableDevice(msgspec.Struct, frozen=True):
     """What a strategy knows of a device."""
 
     device: int
@@ -29,7 +29,7 @@ class Candidate(msgspec.Struct, frozen=True):
         return self.pending / (self.speed or FIRST_GUESS)
 
 
-class Work(msgspec.Struct, frozen=True):
+class AssignableBlock(msgspec.Struct, frozen=True):
     """What a strategy knows of a block."""
 
     urls: int = 1
@@ -37,19 +37,19 @@ class Work(msgspec.Struct, frozen=True):
     speeds: dict[int, float] = {}  # device → URLs per second with these hosts, where that was measured
 
 
-class Strategy(msgspec.Struct, frozen=True):
+class AssignmentStrategy(msgspec.Struct, frozen=True):
     """`cost`: the device with the least gets the block. `steal`: from whom an idle device takes, None from nobody;
     the one with the least value is robbed."""
 
     name: str
-    cost: Callable[[Candidate, Work], tuple[float, ...]]
-    steal: Callable[[Candidate, Candidate], tuple[float, ...]] | None = None
+    cost: Callable[[AssignableDevice, AssignableBlock], tuple[float, ...]]
+    steal: Callable[[AssignableDevice, AssignableDevice], tuple[float, ...]] | None = None
 
-    def place(self, work: Work, devices: Sequence[Candidate]) -> int:
+    def place(self, work: AssignableBlock, devices: Sequence[AssignableDevice]) -> int:
         """The device whose share a block joins. There must be one."""
         return min(devices, key=lambda one: (*self.cost(one, work), one.device)).device
 
-    def victim(self, thief: Candidate, devices: Iterable[Candidate]) -> int | None:
+    def victim(self, thief: AssignableDevice, devices: Iterable[AssignableDevice]) -> int | None:
         """From whose share a device without one takes."""
         others = [one for one in devices if one.device != thief.device and one.waiting]
         if self.steal is None or not others:
@@ -67,44 +67,27 @@ def distance(one: tuple[float, float] | None, other: tuple[float, float] | None)
     return 2 * EARTH_KM * asin(min(1.0, sqrt(half)))
 
 
-def _fewest_total(one: Candidate, work: Work) -> tuple[float, ...]:
-    return (one.total,)
-
-
-def _fewest_pending(one: Candidate, work: Work) -> tuple[float, ...]:
-    return (one.pending, one.total)
-
-
-def _nearest(one: Candidate, work: Work) -> tuple[float, ...]:
-    return (distance(one.place, work.place), one.pending)
-
-
-def _soonest(one: Candidate, work: Work) -> tuple[float, ...]:
+def _soonest(one: AssignableDevice, work: AssignableBlock) -> tuple[float, ...]:
     """When the block would be done: what the device has before it, and the block at the speed it has with such hosts.
     Rounded, so that among equals the nearest is chosen."""
     speed = work.speeds.get(one.device) or one.speed or FIRST_GUESS
     return (round(one.seconds + work.urls / speed, 1), distance(one.place, work.place))
 
 
-def _longest(thief: Candidate, other: Candidate) -> tuple[float, ...]:
-    return (-other.waiting,)
-
-
-def _nearest_share(thief: Candidate, other: Candidate) -> tuple[float, ...]:
-    return (distance(thief.place, other.place), -other.waiting)
-
-
-def _latest(thief: Candidate, other: Candidate) -> tuple[float, ...]:
-    """Whose last block would be done last."""
-    return (-other.seconds,)
-
-
 STRATEGIES = {
     strategy.name: strategy
     for strategy in (
-        Strategy("democratic", _fewest_total),
-        Strategy("less-busy", _fewest_pending, _longest),
-        Strategy("geography", _nearest, _nearest_share),
-        Strategy("auto", _soonest, _latest),
+        AssignmentStrategy("democratic", lambda one, work: (one.total,)),
+        AssignmentStrategy(
+            "less-busy", lambda one, work: (one.pending, one.total), lambda thief, other: (-other.waiting,)
+        ),
+        AssignmentStrategy(
+            "geography",
+            lambda one, work: (distance(one.place, work.place), one.pending),
+            lambda thief, other: (distance(thief.place, other.place), -other.waiting),
+        ),
+        AssignmentStrategy(
+            "auto", _soonest, lambda thief, other: (-other.seconds,)
+        ),  # from whose last block would end last
     )
 }

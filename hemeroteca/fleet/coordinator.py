@@ -91,7 +91,7 @@ def connect(device: Device, hello: protocol.Hello, address: str) -> protocol.Wel
     )
 
 
-def lease(device: Device, want: protocol.Want) -> protocol.Lease:
+def lease(device: Device, want: protocol.Want) -> protocol.LeasedBlock:
     """The next block for a device: of its own share, or of another's that its strategy lets it take."""
     _admit(device)
     now = now_ms()
@@ -106,7 +106,7 @@ def lease(device: Device, want: protocol.Want) -> protocol.Lease:
     if leased is None:
         recent = Block.objects.order_by("-pk").values_list("created_ms", flat=True).first() or 0
         raise ComeBack("there is no work for this device now", SOON_WAIT if recent > now - RECENT_MS else IDLE_WAIT)
-    return protocol.Lease(
+    return protocol.LeasedBlock(
         block=leased.number, nonce=leased.nonce, seconds=leased.seconds, work=msgspec.Raw(bytes(leased.work))
     )
 
@@ -167,7 +167,7 @@ def received(device: Device, number: int, nonce: str) -> int:
     return _live(device, number, nonce).received
 
 
-def beat(device: Device, told: protocol.Beat) -> protocol.Orders:
+def beat(device: Device, told: protocol.Beat) -> protocol.HeartbeatOrders:
     """A sign of life. The device learns what it must drop: blocks that ended, hosts that closed."""
     from hemeroteca.fleet import loads
 
@@ -180,7 +180,7 @@ def beat(device: Device, told: protocol.Beat) -> protocol.Orders:
     )
     live = dict(held.values_list("pk", "recalled"))
     closed = ClosedHost.objects.filter(at_ms__gt=now - MAX_RENEWALS_MS).order_by("-at_ms")
-    return protocol.Orders(
+    return protocol.HeartbeatOrders(
         drop=[number for number in told.blocks[:1000] if number not in live],
         back=[number for number, recalled in live.items() if recalled],
         closed=list(closed.values_list("host", flat=True)[:MAX_CLOSED]),
@@ -309,7 +309,7 @@ def _victim(device: Device, room: int) -> int | None:
         .annotate(waiting=Sum("urls"))
     )
     others = [
-        assignment.Candidate(
+        assignment.AssignableDevice(
             device=row["share"],
             total=row["share__total"],
             pending=row["waiting"],
@@ -319,7 +319,7 @@ def _victim(device: Device, room: int) -> int | None:
         )
         for row in shares
     ]
-    me = assignment.Candidate(device=device.pk, speed=device.speed, place=geolocation.centre(device.country))
+    me = assignment.AssignableDevice(device=device.pk, speed=device.speed, place=geolocation.centre(device.country))
     return strategy.victim(me, others)
 
 

@@ -14,7 +14,7 @@ from hemeroteca import config
 from hemeroteca.fetch import Fetcher, FetchSettings, Guard, Request, Result
 from hemeroteca.fleet.device import startup
 from hemeroteca.fleet.device.fetching import Done, RequestOrder, fetch, refusal
-from hemeroteca.fleet.device.result_file import Answer
+from hemeroteca.fleet.device.result_file import FetchedUrl
 
 
 class CurlFetching:
@@ -59,7 +59,7 @@ class CurlFetching:
     def _begin(self, fetcher: Fetcher, order: RequestOrder, done: Done) -> None:
         wrong = refusal(order.url, self._any_port)
         if wrong:
-            done(Answer(order.url, failure="refused-address", detail=wrong))
+            done(FetchedUrl(order.url, failure="refused-address", detail=wrong))
             return
         request = Request(
             url=order.url,
@@ -71,11 +71,11 @@ class CurlFetching:
         fetcher.submit(request, lambda result: done(_answer(order.url, result)))
 
 
-def _answer(url: str, result: Result) -> Answer:
+def _answer(url: str, result: Result) -> FetchedUrl:
     body = result.body.bytes()
     result.body.discard()
     broken = bool(result.failure)
-    return Answer(
+    return FetchedUrl(
         url=url,
         status=0 if broken else result.status,
         request_head=result.request_head,

@@ -84,8 +84,8 @@ class Lender(msgspec.Struct, eq=False):
         """Whether its owner agreed to that."""
         return activity in self.activities and (not category or category in self.categories)
 
-    def candidate(self) -> assignment.Candidate:
-        return assignment.Candidate(
+    def candidate(self) -> assignment.AssignableDevice:
+        return assignment.AssignableDevice(
             device=self.id,
             total=self.total,
             pending=self.pending,
@@ -105,7 +105,7 @@ class Offer(msgspec.Struct, kw_only=True):
     owners: list[int] = []
     networks: list[str] = []
     urls: int
-    work: protocol.Work
+    work: protocol.LeasedWork
     seconds: float
 
 
@@ -183,11 +183,8 @@ def offer(offers: Sequence[Offer]) -> list[int]:
 
 def withdraw(numbers: Iterable[int]) -> list[int]:
     """Take back blocks nobody has taken; gives those that are the engine's again."""
-    taken = []
-    for number in numbers:
-        if Block.objects.filter(pk=number, state=Block.State.WAITING).update(state=Block.State.WITHDRAWN):
-            taken.append(number)
-    return taken
+    waiting = Block.objects.filter(state=Block.State.WAITING)
+    return [number for number in numbers if waiting.filter(pk=number).update(state=Block.State.WITHDRAWN)]
 
 
 def recall(numbers: Iterable[int]) -> None:
@@ -252,7 +249,7 @@ def recover() -> dict[str, int]:
     out = [Block.State.LEASED, Block.State.RETURNED, Block.State.WITHDRAWN]  # withdrawn from its hands by an engine
     recent = Block.objects.filter(state__in=out, device__isnull=False, deadline_ms__gt=now - MAX_REST_MS)
     for work, deadline, returned in recent.values_list("work", "deadline_ms", "returned_ms"):
-        for host in msgspec.json.decode(bytes(work), type=protocol.Work).hosts:
+        for host in msgspec.json.decode(bytes(work), type=protocol.LeasedWork).hosts:
             rests = (returned or deadline) + int(host.delay * 1000)
             if rests > now:
                 held[host.host] = max(rests, held.get(host.host, 0))

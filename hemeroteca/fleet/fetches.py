@@ -18,7 +18,7 @@ from django.db import transaction
 from django.db.models import Count, Q, Sum
 
 from hemeroteca import urls as addresses
-from hemeroteca.accounts import SYSTEM, Actor, require
+from hemeroteca.accounts import SYSTEM, Actor, can, require
 from hemeroteca.config import Config
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.fleet import accounting, dispatch, protocol, refusals, services
@@ -338,7 +338,7 @@ def _reserve(actor: Actor, job: FetchJob, count: int) -> None:
     amount = job.price * count
     if not amount:
         return
-    if services.may_operate(actor):  # the operator's own requests are paid with new credits
+    if can(actor, "fleet.operate"):  # the operator's own requests are paid with new credits
         accounting.issue(job.client_id, amount, f"own {job.pk}")
     accounting.transfer(
         f"reserve {job.pk}", [Side(Kind.CLIENT, job.client_id, -amount), Side(Kind.JOB, job.pk, amount)]

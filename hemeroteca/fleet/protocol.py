@@ -75,7 +75,7 @@ class Want(msgspec.Struct, forbid_unknown_fields=True):
     speed: float = 0.0  # URLs per second; 0: nothing to tell
 
 
-class Task(msgspec.Struct, omit_defaults=True):
+class UrlTask(msgspec.Struct, omit_defaults=True):
     url: str
     etag: str = ""
     last_modified: str = ""
@@ -90,17 +90,17 @@ class HostWork(msgspec.Struct):
     host: str
     delay: float  # seconds between the end of a request and the next …
     factor: float = 0.0  # … or this multiple of the time the last one took, if that is longer
-    tasks: list[Task] = []
+    tasks: list[UrlTask] = []
     signature: list[tuple[str, str]] = []  # headers that prove who we are, for this host
 
 
-class Work(msgspec.Struct):
+class LeasedWork(msgspec.Struct):
     hosts: list[HostWork]
     timeout: float = 30.0  # of one request
     max_delay: float = 30.0  # the longest delay by `factor`
 
 
-class Lease(msgspec.Struct):
+class LeasedBlock(msgspec.Struct):
     """A block as a device gets it. Times are seconds from now: no clock of a device needs to be right."""
 
     block: int
@@ -117,7 +117,7 @@ class Beat(msgspec.Struct, forbid_unknown_fields=True):
     resting: bool = False  # it takes no work now: nothing is put aside for it
 
 
-class Orders(msgspec.Struct):
+class HeartbeatOrders(msgspec.Struct):
     """What a device is told at a heartbeat."""
 
     drop: list[int] = []  # blocks it no longer holds

@@ -1,7 +1,5 @@
 """The fleet for people: devices, credits, what it did. Reads only."""
 
-import csv
-import io
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,6 +7,7 @@ from typing import Any
 import msgspec
 from django.db.models import Count, Q, Sum
 
+from hemeroteca import spreadsheet
 from hemeroteca.accounts import Actor, can, require
 from hemeroteca.accounts.models import User
 from hemeroteca.fleet import accounting, coordinator, dispatch, geolocation, protocol, services, trust
@@ -292,15 +291,8 @@ def leases(actor: Actor, limit: int = 50) -> list[Block]:
 
 
 def as_csv(rows: list[dict[str, Any]], names: Sequence[str] = ()) -> str:
-    """A name that somebody chose must not become a formula in a spreadsheet."""
-    from hemeroteca.watch.site_metrics import spreadsheet_cell
-
-    target = io.StringIO()
-    if names or rows:
-        writer = csv.DictWriter(target, names or list(rows[0]))
-        writer.writeheader()
-        writer.writerows({name: spreadsheet_cell(value) for name, value in row.items()} for row in rows)
-    return target.getvalue()
+    columns = names or next(map(list, rows), [])
+    return spreadsheet.text([columns, *([row[name] for name in columns] for row in rows)]) if columns else ""
 
 
 def closed() -> list[ClosedHost]:

@@ -49,17 +49,8 @@ SETTING_RANGES = {
 }
 
 Row = TypeVar("Row", LoadTest, VantageCheck)
-_LEFT_OUT = (
-    "code_digest",
-    "code_until_ms",
-    "created_ms",
-    "system",
-    "counts",
-    "listed",
-    "caps",
-    "says",
-    "resting",
-)  # of a device that calls
+# not read of a device that calls
+_LEFT_OUT = ("code_digest", "code_until_ms", "created_ms", "system", "counts", "listed", "caps", "says", "resting")
 _CALLER_FIELDS = [one.attname for one in Device._meta.concrete_fields if one.name not in _LEFT_OUT]
 _LISTS = [_CALLER_FIELDS.index(name) for name in ("activities", "categories")]
 _CALLER = (
@@ -264,7 +255,7 @@ def client_of(actor: Actor) -> Client:
     if actor.user is None:
         raise Invalid("fetching needs a person's token: results and credits belong to somebody")
     client = Client.objects.select_related("owner").filter(owner=actor.user).first()
-    if client is None and may_operate(actor):
+    if client is None and can(actor, "fleet.operate"):
         client = ask(actor, actor.user, "the operator's own requests")
         Client.objects.filter(pk=client.pk).update(state=Client.State.APPROVED)
         client.state = Client.State.APPROVED
@@ -300,12 +291,6 @@ def find_client(name: str) -> Client:
     if client is None:
         raise NotFound(f"{name!r} is no client; `hemeroteca fleet client add {name} --purpose …` makes one")
     return client
-
-
-def may_operate(actor: Actor) -> bool:
-    from hemeroteca.accounts import can
-
-    return can(actor, "fleet.operate")
 
 
 # hosts that are left alone

@@ -42,7 +42,7 @@ class Mix(msgspec.Struct, frozen=True):
         return sum(getattr(self, kind) for kind in LIARS) / self.devices
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class SimulatedTrust(msgspec.Struct, frozen=True):
     devices: int
     liars: float  # share of the devices
     results: int  # that counted at the end
@@ -82,7 +82,7 @@ class Simulation:
         self._marks: list[tuple[int, int]] = []  # results and further fetches, as time goes on
         self._salt = self._random.random()
 
-    def run(self, urls: int) -> Outcome:
+    def run(self, urls: int) -> SimulatedTrust:
         queue = list(range(urls - 1, -1, -1))  # the last is next
         turns = [(self._random.random(), device.number) for device in self._devices]
         heapq.heapify(turns)
@@ -189,11 +189,11 @@ class Simulation:
             return self._random.random() < self._mix.lie_rate
         return False
 
-    def _outcome(self) -> Outcome:
+    def _outcome(self) -> SimulatedTrust:
         results = len(self._wrong)
         wrong = sum(self._wrong.values())
         slowed = Counter(device.kind for device in self._devices if device.standing.slowed)
-        return Outcome(
+        return SimulatedTrust(
             devices=len(self._devices),
             liars=round(self._mix.liars, 3),
             results=results,
@@ -218,5 +218,5 @@ class Simulation:
         return (extra_later - extra) / max(1, done_later - done)
 
 
-def simulate(mix: Mix, urls: int = 200_000, seed: int = 1) -> Outcome:
+def simulate(mix: Mix, urls: int = 200_000, seed: int = 1) -> SimulatedTrust:
     return Simulation(mix, seed).run(urls)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from hemeroteca.errors import Invalid
-from hemeroteca.focus.targets import Target, check
+from hemeroteca.focus.targets import TargetRule, check
 from hemeroteca.urls import UrlError
 
 BUILT_IN = ("geo",)
@@ -37,6 +37,13 @@ class Tuning(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     learn: Share = 0.85  # the most the learned part may count in `focused`
 
 
+class AwayWords(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Words of anchors and addresses of links that hardly ever lead to a target: `news`, `privacy policy`."""
+
+    words: tuple[str, ...]
+    weight: Weight = 2.0  # of each
+
+
 class Definition(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What a crawl looks for."""
 
@@ -48,7 +55,8 @@ class Definition(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown
     relevance: Literal["weighted", "terms-2016"] = "weighted"
     terms: dict[str, Weight] = {}  # words of texts, with their weights
     hints: dict[str, Weight] = {}  # words of addresses, with their weights
-    targets: tuple[Target, ...] = ()  # a capture that is one of these is what the crawl looks for
+    away: tuple[AwayWords, ...] = ()  # words of links that hardly ever lead to a target
+    targets: tuple[TargetRule, ...] = ()  # a capture that is one of these is what the crawl looks for
     tuning: Tuning = Tuning()
 
 
@@ -66,6 +74,7 @@ class CompiledFocus(msgspec.Struct, array_like=True):
     definition: Definition
     table: TermTable  # of texts
     hints: TermTable  # of addresses
+    away: TermTable  # of anchors and addresses
     label_words: dict[str, int] = {}  # `terms-2016`: labels in which a word stands
 
 
@@ -109,8 +118,8 @@ def convert(values: dict[str, Any], source: str = "focus") -> Definition:
         found = msgspec.convert(values, Definition, strict=False)
     except msgspec.ValidationError as error:
         raise Invalid(f"{source}: {error}; docs/reference/focus.md lists what a focus may hold")
-    if len(found.terms) + len(found.hints) > MAX_TERMS:
-        raise Invalid(f"{source} has more than {MAX_TERMS:,} terms and hints; import them as a thesaurus")
+    if len(found.terms) + len(found.hints) + sum(len(one.words) for one in found.away) > MAX_TERMS:
+        raise Invalid(f"{source} has more than {MAX_TERMS:,} words of its own; import them as a thesaurus")
     if not (found.terms or found.thesauri or found.hints):
         raise Invalid(f"{source} names no terms, thesaurus or hints; without them all links are alike")
     for target in found.targets:

@@ -67,6 +67,7 @@ class _Followed(msgspec.Struct, gc=False):
 
     features: Features
     parent: int  # key of the page it stands on
+    left: float  # of what was thought of it, after words that lead elsewhere
     before: float = -1.0  # what was thought of it without its groups, when it was followed; -1: not known
     target: float = 0.0  # 1: it led to one
     credit: float = 0.0  # from targets behind it
@@ -88,12 +89,18 @@ class LinkModel:
         """How likely such a link leads to a target, by its words alone."""
         return _logistic(self._weights.total(features[0], _BIAS))
 
-    def worth(self, features: Features, before: float) -> float:
-        """What following such a link is worth: what was thought `before`, moved by the rates of its groups."""
+    def worth(self, features: Features, before: float, left: float = 1.0) -> float:
+        """What following such a link is worth: what was thought `before`, moved by the rates of its groups.
+
+        `left`: the share that remains where its words lead elsewhere. It lowers what words and wide groups say, for
+        these mix good and bad sites; what visits of its own kind of site and of its host say may raise it again.
+        """
         rates, worth = self._rates, before
         for place, group in enumerate(features[1]):
-            if place == WIDE and worth != before:
-                worth = 1.0 / (1.0 + exp(-(_log_odds(before) + _log_odds(worth)) / 2))
+            if place == WIDE:
+                if worth != before:
+                    worth = 1.0 / (1.0 + exp(-(_log_odds(before) + _log_odds(worth)) / 2))
+                worth *= left
             if rate := rates.get(group):
                 visits, inertia = min(rate[0], MAX_COUNTED[place]), self._inertia[place]
                 worth = (rate[1] / rate[0] * visits + inertia * worth) / (visits + inertia)
@@ -132,7 +139,7 @@ class LinkModel:
         for place, most in enumerate(MAX_COUNTED):
             if place == WIDE:
                 odds = [np.log(share / (1.0 - share)) for share in (_kept(before), _kept(worth))]
-                worth = 1.0 / (1.0 + np.exp(-sum(odds) / 2))
+                worth = np.array([link.left for link in links]) / (1.0 + np.exp(-sum(odds) / 2))
             rates = [self._rates.get(link.features[1][place], _NO_RATE) for link in links]
             others = np.maximum(np.array([rate[0] for rate in rates]) - 1.0, 0.0)  # without the link itself
             share = np.maximum(np.array([rate[1] for rate in rates]) - own, 0.0) / np.maximum(others, 1.0)
@@ -142,8 +149,11 @@ class LinkModel:
             best = int(np.argmin(losses))
             self._inertia[place], worth = INERTIAS[best], moved[best]
 
-    def observe(self, page: int, parent: int, features: Features, before: float, target: bool) -> None:
-        """A link was followed, to a target or not; `before`: what was thought of it without its groups."""
+    def observe(
+        self, page: int, parent: int, features: Features, before: float, target: bool, left: float = 1.0
+    ) -> None:
+        """A link was followed, to a target or not; `before`: what was thought of it without its groups; `left`: as in
+        `worth`."""
         worth = 1.0 if target else 0.0
         self._step(features[0], worth)
         for group in features[1]:
@@ -152,14 +162,22 @@ class LinkModel:
             rate[1] += worth
         while len(self._rates) > GROUPS_REMEMBERED:
             self._rates.popitem(last=False)
-        self.remember(page, parent, features, before, worth)
+        self.remember(page, parent, features, before, worth, left)
         if target:
             self.targets += 1
             self._credit(parent)
 
-    def remember(self, page: int, parent: int, features: Features, before: float = -1.0, target: float = 0.0) -> None:
+    def remember(
+        self,
+        page: int,
+        parent: int,
+        features: Features,
+        before: float = -1.0,
+        target: float = 0.0,
+        left: float = 1.0,
+    ) -> None:
         """The way to a page, for the credit that targets behind it give."""
-        self._followed[page] = _Followed(features, parent, before, target)
+        self._followed[page] = _Followed(features, parent, left, before, target)
         if len(self._followed) > PAGES_REMEMBERED:
             self._followed.popitem(last=False)
 

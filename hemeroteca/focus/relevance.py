@@ -32,6 +32,7 @@ class LinkRelevance(NamedTuple):
     anchor: float
     context: float
     address: float
+    away: float  # how surely it leads elsewhere, by words of its anchor and address
 
 
 def compiled(definition: Definition, load: Callable[[str], thesaurus.Thesaurus]) -> CompiledFocus:
@@ -45,7 +46,8 @@ def compiled(definition: Definition, load: Callable[[str], thesaurus.Thesaurus])
             if definition.relevance == "terms-2016":
                 words.update({word for form in forms for word in plain_words(form)})
     hints = [(hint, [hint], weight) for hint, weight in definition.hints.items()]
-    return CompiledFocus(definition, matcher.table(terms), matcher.table(hints), dict(words))
+    away = [(word, [word], group.weight) for group in definition.away for word in group.words]
+    return CompiledFocus(definition, matcher.table(terms), matcher.table(hints), matcher.table(away), dict(words))
 
 
 class Relevance:
@@ -55,6 +57,7 @@ class Relevance:
         self.definition = focus.definition
         self._terms = Matcher(focus.table)
         self._hints = Matcher(focus.hints)
+        self._away = Matcher(focus.away)
         self._label_words = focus.label_words if focus.definition.relevance == "terms-2016" else None
 
     def page(self, text: str) -> float:
@@ -78,11 +81,18 @@ class Relevance:
             both = _each(self._terms, texts)
             anchors, contexts = both[: len(links)], both[len(links) :]
         addresses = _each(self._hints, [one.url[:MAX_ADDRESS] for one in links])
-        return list(map(LinkRelevance._make, zip(anchors, contexts, addresses, strict=True)))
+        barren = _each(self._away, [f"{one.anchor} {one.url[:MAX_ADDRESS]}" for one in links])
+        away = map(_away, barren, addresses)
+        return list(map(LinkRelevance._make, zip(anchors, contexts, addresses, away, strict=True)))
 
     def terms_of(self, text: str) -> list[tuple[int, int]]:
         """Term numbers found in a text, and how often; for explanations."""
         return Counter(term for term, _ in self._terms.find(fold(text[:MAX_TEXT]))).most_common()
+
+
+def _away(barren: float, address: float) -> float:
+    """How surely a link leads elsewhere: as its words say, and less the more its address looks like a target's."""
+    return 1.0 - (1.0 - barren) ** (1.0 - address) if barren else 0.0
 
 
 def _each(matcher: Matcher, texts: list[str]) -> list[float]:

@@ -179,7 +179,7 @@ class Learned(Strategy):
 
     def promise(self, candidate: Candidate, cues: Cues, parent: _Standing) -> Potential:
         seen = _features(candidate, cues)
-        worth = self.model.worth(seen, self.before(seen, cues, parent))
+        worth = self.model.worth(seen, self.before(seen, cues, parent), 1.0 - cues.away)
         self.model.promise(candidate.parent, worth)
         host = self._patience(candidate.host)
         return Potential(worth * host, learned=worth, host=host, bound=parent.bound)
@@ -201,7 +201,8 @@ class Learned(Strategy):
             elif page.moved:
                 self.model.remember(page.key, link.parent, seen)
             else:
-                self.model.observe(page.key, link.parent, seen, before, bool(page.target))
+                left = 1.0 - cues.away if cues is not None else 1.0
+                self.model.observe(page.key, link.parent, seen, before, bool(page.target), left)
         self._fruitless[page.host] = 0 if page.target else self._fruitless.pop(page.host, 0) + 1
         if len(self._fruitless) > HOSTS_REMEMBERED:
             self._fruitless.popitem(last=False)
@@ -222,7 +223,7 @@ class Focused(Learned):
     def promise(self, candidate: Candidate, cues: Cues, parent: _Standing) -> Potential:
         inherited, neighbourhood, potential = shark(cues, parent.relevance, parent.inherited, self.tuning)
         seen = _features(candidate, cues)
-        worth = self.model.worth(seen, self._mixed(seen, cues, potential))
+        worth = self.model.worth(seen, self._mixed(seen, cues, potential), 1.0 - cues.away)
         self.model.promise(candidate.parent, worth)
         host = self._patience(candidate.host)
         return Potential(worth * host, inherited, neighbourhood, worth, host, parent.bound)

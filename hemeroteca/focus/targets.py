@@ -15,7 +15,7 @@ MAX_TEXT = 100_000  # characters of a page that an expression is tried on
 MAX_ADDRESS = 2_000
 
 
-class Target(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class TargetRule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A kind of document that is looked for."""
 
     name: str = ""  # how it is called in lists; empty: by the find, the root or the kind
@@ -28,7 +28,7 @@ class Target(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     relevance: float = 0.0  # at least this relevant
 
 
-class Read(msgspec.Struct, frozen=True, kw_only=True):
+class ReadDocument(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a document that was read."""
 
     url: str
@@ -40,7 +40,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
     relevance: float = 0.0
 
 
-def target_of(targets: tuple[Target, ...], read: Read) -> str:
+def target_of(targets: tuple[TargetRule, ...], read: ReadDocument) -> str:
     """What a document is called by the first target that it is; empty when it is none."""
     for target in targets:
         if _is(target, read):
@@ -48,13 +48,13 @@ def target_of(targets: tuple[Target, ...], read: Read) -> str:
     return ""
 
 
-def check(target: Target) -> None:
+def check(target: TargetRule) -> None:
     """Raises `urls.UrlError` for expressions that cannot be used."""
     for expression in (target.url, target.text):
         patterns.check(expression)
 
 
-def _is(target: Target, read: Read) -> bool:
+def _is(target: TargetRule, read: ReadDocument) -> bool:
     if target == _NOTHING or (target.find and target.find not in read.finds):
         return False
     if target.kind and target.kind != read.kind:
@@ -75,4 +75,4 @@ def _expression(text: str) -> patterns.Patterns:
     return patterns.Patterns((text,))
 
 
-_NOTHING = Target()
+_NOTHING = TargetRule()

@@ -48,7 +48,7 @@ class Concept(msgspec.Struct, array_like=True, gc=False):
     groups: list[int] = []  # numbers of the themes and groups it is a member of
 
 
-class Group(msgspec.Struct, array_like=True, gc=False):
+class ConceptGroup(msgspec.Struct, array_like=True, gc=False):
     """A theme, a group, a collection, or a scheme."""
 
     uri: str
@@ -58,7 +58,7 @@ class Group(msgspec.Struct, array_like=True, gc=False):
 class Thesaurus(msgspec.Struct):
     name: str
     concepts: list[Concept]
-    groups: list[Group]
+    groups: list[ConceptGroup]
     files: list[str] = []  # names of the files it was read from
     notes: list[str] = []  # what was left out
 
@@ -291,7 +291,7 @@ class _Reading:
                 )
                 for about in concepts
             ],
-            groups=[Group(about, list(self._labels.get(about, ()))) for about in groups],
+            groups=[ConceptGroup(about, list(self._labels.get(about, ()))) for about in groups],
             files=self._files,
             notes=notes,
         )
@@ -317,7 +317,9 @@ def _guess(start: bytes) -> str:
     return "rdf" if text.startswith(b"<?xml") or b"<rdf:RDF" in text else "jsonld" if text[:1] in b"{[" else "ttl"
 
 
-def _is_named(thing: Concept | Group, wanted: Sequence[bytes], themes: Sequence[str], whole: bool = False) -> bool:
+def _is_named(
+    thing: Concept | ConceptGroup, wanted: Sequence[bytes], themes: Sequence[str], whole: bool = False
+) -> bool:
     if any(thing.uri == theme or thing.uri.endswith(("/" + theme, "#" + theme)) for theme in themes):
         return True
     for label in thing.labels:

@@ -29,14 +29,15 @@ MAX_TEXT = 300  # characters of an anchor or a context
 LEAST_DIFFERENCE = 1e-4  # between scores that are written
 
 _CUES = (
-    "parent, parent_url, anchor, context, place, page_relevance, anchor_relevance, context_relevance, address_relevance"
+    "parent, parent_url, anchor, context, place, "
+    "page_relevance, anchor_relevance, context_relevance, address_relevance, away"
 )
 _PARTS = "inherited, neighbourhood, learned, host_factor, bound, score"
 
 _NEW = f"""
 INSERT INTO focus_link (crawl_id, key, {_CUES}, {_PARTS}, found_ms, number, visited_ms, relevance, target, status,
                         response_ms, digest)
-VALUES ({", ".join(["%s"] * 18)}, 0, 0, 0, '', 0, 0, '')
+VALUES ({", ".join(["%s"] * 19)}, 0, 0, 0, '', 0, 0, '')
 ON CONFLICT (crawl_id, key) DO UPDATE SET
     {", ".join(f"{name} = excluded.{name}" for name in (_CUES + ", " + _PARTS).split(", "))}
 """  # noqa: S608 only names
@@ -256,7 +257,7 @@ def _row(candidate: Candidate, potential: "Potential", now_ms: int) -> tuple[Any
     return (
         candidate.crawl, candidate.key,
         candidate.parent, cues.parent_url, candidate.anchor[:MAX_TEXT], candidate.context[:MAX_TEXT], cues.place,
-        cues.page, cues.anchor, cues.context, cues.address,
+        cues.page, cues.anchor, cues.context, cues.address, cues.away,
         potential.inherited, potential.neighbourhood, potential.learned, potential.host, potential.bound,
         potential.score, now_ms,
     )  # fmt: skip
@@ -264,15 +265,15 @@ def _row(candidate: Candidate, potential: "Potential", now_ms: int) -> tuple[Any
 
 def _candidate(crawl: int, row: Sequence[Any], url: str, host: str, depth: int) -> Candidate:
     """The link of a row that begins with `key` and the columns of `_CUES`."""
-    key, parent, parent_url, anchor, context, place, page, anchor_relevance, context_relevance, address = row[:10]
-    cues = Cues(page, anchor_relevance, context_relevance, address, place, parent_url) if parent_url else None
+    key, parent, parent_url, anchor, context, place, page, of_anchor, of_context, address, away = row[:11]
+    cues = Cues(page, of_anchor, of_context, address, place, parent_url, away) if parent_url else None
     return Candidate(key, url, host, crawl, depth=depth, parent=parent, anchor=anchor, context=context, cues=cues)
 
 
 def _potential(row: Sequence[Any]) -> "Potential":
     from hemeroteca.focus.strategies import Potential
 
-    inherited, neighbourhood, learned, host, bound, score = row[10:16]
+    inherited, neighbourhood, learned, host, bound, score = row[11:17]
     return Potential(score, inherited, neighbourhood, learned, host, bound)
 
 

@@ -163,6 +163,7 @@ class FocusLink(models.Model):
     anchor_relevance = models.FloatField(default=0.0, db_comment="relevance of its text")
     context_relevance = models.FloatField(default=0.0, db_comment="relevance of the text around it")
     address_relevance = models.FloatField(default=0.0, db_comment="relevance of its address")
+    away = models.FloatField(default=0.0, db_comment="how surely it leads elsewhere, by its words, 0 to 1")
     inherited = models.FloatField(default=0.0, db_comment="part of the score that comes from the page it stands on")
     neighbourhood = models.FloatField(default=0.0, db_comment="part that comes from its anchor and context")
     learned = models.FloatField(default=0.0, db_comment="what following it was worth, by what had been learned")

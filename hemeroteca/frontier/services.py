@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 from django.conf import settings
-from django.db import transaction
-from django.db.models import Q
+from django.db import connection, transaction
 
 from hemeroteca import urls
 from hemeroteca.accounts import Actor, audit, require
@@ -350,21 +349,24 @@ def running_crawls(only: int | None, known: Collection[int] = ()) -> list[Crawl]
     return list(crawls.filter(pk__in=new)) if new else []
 
 
-class Asked(NamedTuple):
+class AskedOfCrawls(NamedTuple):
     """Crawls of which people asked something since the last look."""
 
     stop: set[int]
     revised: set[int]  # options or queue were changed: who asks reads them anew
 
 
-def asked_of_crawls(ids: Collection[int]) -> Asked:
+def asked_of_crawls(ids: Collection[int]) -> AskedOfCrawls:
     """What people asked of these crawls; one question, for it is put four times a second."""
-    rows = Crawl.objects.filter(Q(stop_requested=True) | Q(revised=True)).values_list("pk", "stop_requested", "revised")
-    found = [row for row in rows if row[0] in ids] if ids else []
+    if not ids:
+        return AskedOfCrawls(set(), set())
+    with connection.cursor() as cursor:  # an ORM query would cost ten times as much
+        cursor.execute("SELECT id, stop_requested, revised FROM crawl WHERE stop_requested OR revised")
+        found = [row for row in cursor.fetchall() if row[0] in ids]
     revised = {pk for pk, _, was in found if was}
     if revised:
         Crawl.objects.filter(pk__in=revised).update(revised=False)
-    return Asked({pk for pk, stop, _ in found if stop}, revised)
+    return AskedOfCrawls({pk for pk, stop, _ in found if stop}, revised)
 
 
 def options_of(crawl: Crawl) -> CrawlOptions:

@@ -5,10 +5,10 @@ from typing import Literal
 import msgspec
 
 from hemeroteca import urls
-from hemeroteca.ingest.rules import THRESHOLD, Comparison
+from hemeroteca.ingest.rules import THRESHOLD, ComparisonRules
 from hemeroteca.instance.sealing import unseal
 
-_USUAL = Comparison()
+_USUAL = ComparisonRules()
 
 
 SECRETS = ("password", "proxy")  # lie encrypted in the database
@@ -59,13 +59,13 @@ class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
             return self
         return msgspec.structs.replace(self, username="", password="", allow_private=False, insecure=False)
 
-    def comparison(self, own: Comparison | None = None) -> Comparison:
+    def comparison(self, own: ComparisonRules | None = None) -> ComparisonRules:
         """How versions of its pages are compared; `own` is what a subscription says, which goes before."""
         own = own or _USUAL
         threshold = own.threshold
         if threshold == THRESHOLD and self.threshold is not None:
             threshold = self.threshold
-        return Comparison(
+        return ComparisonRules(
             threshold, (*self.ignore, *own.ignore), own.keep or self.keep, (*self.ignore_text, *own.ignore_text)
         )
 

@@ -1,7 +1,6 @@
 """The catalogue as files: CSV, GeoJSON, GeoPackage, and every document as it was received with an `index.csv`, as in
 the founding work. Values that a spreadsheet would take for a formula are made harmless."""
 
-import csv
 import sqlite3
 import struct
 from collections.abc import Iterable
@@ -10,6 +9,7 @@ from typing import TextIO
 
 import msgspec
 
+from hemeroteca import spreadsheet
 from hemeroteca.accounts import Actor, require
 from hemeroteca.archive import content
 from hemeroteca.archive import queries as archive
@@ -25,7 +25,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-class Exported(msgspec.Struct):
+class ExportedCatalogue(msgspec.Struct):
     target: str
     services: int
     documents: int = 0
@@ -33,11 +33,10 @@ class Exported(msgspec.Struct):
 
 
 def write_csv(rows: Iterable[Service], file: TextIO) -> int:
-    writer = csv.writer(file)
-    writer.writerow(COLUMNS)
+    file.write(spreadsheet.text([COLUMNS]))
     count = 0
     for service in rows:
-        writer.writerow([_harmless(value) for value in _values(service)])
+        file.write(spreadsheet.text([_values(service)]))
         count += 1
     return count
 
@@ -79,14 +78,13 @@ def write_geopackage(rows: Iterable[Service], target: Path) -> int:
     return count
 
 
-def write_documents(actor: Actor, wish: queries.Wish, folder: Path) -> Exported:
+def write_documents(actor: Actor, wish: queries.ServiceQuery, folder: Path) -> ExportedCatalogue:
     """Every description as it was received, a file each, and `index.csv` with type, address and time."""
     require(actor, "geo.export")
     folder.mkdir(parents=True, exist_ok=True)
-    done = Exported(str(folder), 0)
+    done = ExportedCatalogue(str(folder), 0)
     with (folder / "index.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(("file", *COLUMNS))
+        file.write(spreadsheet.text([("file", *COLUMNS)]))
         for service in queries.every(actor, wish):
             done.services += 1
             name = ""
@@ -98,7 +96,7 @@ def write_documents(actor: Actor, wish: queries.Wish, folder: Path) -> Exported:
                 name = f"{service.type}-{service.identifier}.{suffix}"
                 (folder / name).write_bytes(body)
                 done.documents += 1
-            writer.writerow([name, *(_harmless(value) for value in _values(service))])
+            file.write(spreadsheet.text([[name, *_values(service)]]))
     return done
 
 
@@ -124,12 +122,6 @@ def _values(service: Service) -> list[str | int | float | None]:
         service.layers_count, service.west, service.south, service.east, service.north, service.begin, service.end,
         words, service.found_on, found, seen,
     ]  # fmt: skip
-
-
-def _harmless(value: str | int | float | None) -> str | int | float:
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return "'" + value
-    return "" if value is None else value
 
 
 def _geometry(box: tuple[float, float, float, float]) -> bytes:

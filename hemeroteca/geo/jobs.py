@@ -39,10 +39,10 @@ class CheckOrder(msgspec.Struct):
     every_hours: float = 24.0
 
 
-class Checked(msgspec.Struct):
+class CheckReport(msgspec.Struct):
     services: int
     failed: int
-    changes: list[health.Change]
+    changes: list[health.StateChange]
 
 
 @kind("geo.harvest", remote=True)
@@ -85,14 +85,14 @@ def harvest(job: ActiveJob, order: HarvestOrder) -> Harvested:
 
 
 @kind("geo.check", remote=True)
-def check(job: ActiveJob, order: CheckOrder) -> Checked:
+def check(job: ActiveJob, order: CheckOrder) -> CheckReport:
     """Look at services that are due; a change of state goes into the log."""
     client, now = GuardedClient(settings.CONFIG), services.now_ms()
     if order.services:
         found = [services.find(number) for number in dict.fromkeys(order.services)]
     else:
         found = health.due(order.limit, int(order.every_hours * 3_600_000), now)
-    done = Checked(0, 0, [])
+    done = CheckReport(0, 0, [])
     for service in found:
         change = health.check(service, client, settings.CONFIG, order.deep)
         done.services += 1

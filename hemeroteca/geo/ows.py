@@ -46,7 +46,7 @@ NAMESPACES = (
     (re.compile(r"https?://www\.opengis\.net/wmts(?:/(\d[\d.]*))?/?"), "wmts", "1.0.0"),
     (re.compile(r"https?://www\.opengis\.net/wps(?:/(\d[\d.]*))?/?"), "wps", "1.0.0"),
     (re.compile(r"https?://www\.opengeospatial\.net/wps/?()"), "wps", "0.4.0"),
-    (re.compile(r"https?://www\.opengis\.net/wcs(?:/(\d[\d.]*))?(?:/gml)?/?"), "wcs", "1.1.0"),
+    (re.compile(r"https?://www\.opengis\.net/wcs(?:/(\d[\d.]*))?(?:/gml|/ows)?/?"), "wcs", "1.1.0"),
     (re.compile(r"https?://www\.opengis\.net/(?:cat/)?csw(?:/(\d[\d.]*))?/?"), "csw", "2.0.2"),
     (re.compile(r"https?://www\.opengis\.net/sos(?:/(\d[\d.]*))?/?"), "sos", "1.0.0"),
     (re.compile(r"https?://www\.opengis\.net/wcts(?:/(\d[\d.]*))?/?"), "wcts", ""),
@@ -402,12 +402,15 @@ def _sos(root: Element, description: Description) -> None:
 
 _CORNERS = {"lowerCorner": 0, "upperCorner": 1}
 _SPAN = {"beginPosition": 0, "endPosition": 1}
+_PASSED_OVER = ("procedure", "featureOfInterest", "srsName", "resultModel", "responseMode")  # most of a long offering
 
 
 def _offering(element: Element) -> Layer:
     layer = Layer(name="")
     name = identifier = ""
     for tag, part in named(element):
+        if tag in _PASSED_OVER:
+            continue
         if tag == "responseFormat":
             layer.formats.append(text(part))
         elif tag == "observedProperty":

@@ -102,7 +102,8 @@ def box(west: object, south: object, east: object, north: object) -> BBox | None
 
 def of_corners(lower: str, upper: str, latitude_before: bool = False) -> BBox | None:
     """Of `LowerCorner` and `UpperCorner`."""
-    low, high = numbers(lower), numbers(upper)
+    low = numbers(lower)
+    high = low if upper == lower else numbers(upper)  # of a station both are the same place
     if len(low) < 2 or len(high) < 2:
         return None
     if latitude_before:

@@ -20,7 +20,7 @@ MAX_RANKED = 5_000  # services put into order by words; the rest follow by their
 SHOWN = (Service.State.ALIVE, Service.State.FAILING, Service.State.RESTRICTED)
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class ServiceQuery(msgspec.Struct, frozen=True, kw_only=True):
     """What somebody looks for. Empty fields ask for nothing."""
 
     words: str = ""
@@ -41,7 +41,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     order: tuple[str, ...] = ()  # columns to order by; none: the best fit, then the newest
 
 
-def search(actor: Actor, wish: Wish, limit: int = 20, offset: int = 0) -> tuple[list[Service], int]:
+def search(actor: Actor, wish: ServiceQuery, limit: int = 20, offset: int = 0) -> tuple[list[Service], int]:
     """(this part of what was found, how many there are). The best fit of the words first, then the newest."""
     require(actor, "geo.read")
     rows = _rows(wish)
@@ -58,7 +58,7 @@ def search(actor: Actor, wish: Wish, limit: int = 20, offset: int = 0) -> tuple[
     return [found[pk] for pk in wanted if pk in found], total
 
 
-def boxes(actor: Actor, wish: Wish, limit: int) -> list[tuple[int, str, str, float, float, float, float]]:
+def boxes(actor: Actor, wish: ServiceQuery, limit: int) -> list[tuple[int, str, str, float, float, float, float]]:
     """Number, title, type and sides of what was found and has a place, for a map."""
     require(actor, "geo.read")
     rows = _rows(wish).filter(west__isnull=False, south__isnull=False, east__isnull=False, north__isnull=False)
@@ -66,7 +66,7 @@ def boxes(actor: Actor, wish: Wish, limit: int) -> list[tuple[int, str, str, flo
     return list(rows.order_by("-seen_ms", "pk").values_list("pk", "title", "type", *sides)[:limit])
 
 
-def every(actor: Actor, wish: Wish) -> Iterable[Service]:
+def every(actor: Actor, wish: ServiceQuery) -> Iterable[Service]:
     """All that fits, for exports; in a fixed order."""
     require(actor, "geo.read")
     return _rows(wish).order_by("pk").iterator(chunk_size=500)
@@ -225,7 +225,7 @@ def keys_of(identifiers: Iterable[str]) -> list[int]:
 # parts
 
 
-def _rows(wish: Wish) -> QuerySet[Service]:
+def _rows(wish: ServiceQuery) -> QuerySet[Service]:
     rows = Service.objects.all()
     if wish.states:
         rows = rows.filter(state__in=wish.states)

@@ -4,15 +4,25 @@ What it recognised travels as a find: `service` or `dataset` (a `Description`), 
 in pages and scripts that may be services and are not among their links.
 """
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
+from hemeroteca import lazy
 from hemeroteca.extract import language
 from hemeroteca.extract.document import Document, Link
 from hemeroteca.extract.feeds import FeedReader
 from hemeroteca.extract.html import HtmlReader
 from hemeroteca.extract.readers import Content, register
-from hemeroteca.geo import atom, datasets, detection, directories, endpoints, xmltree
+from hemeroteca.geo import endpoints
 from hemeroteca.geo.description import Description
+
+if TYPE_CHECKING:
+    from hemeroteca.geo import atom, datasets, detection, directories, xmltree
+else:  # most pages need none of them
+    atom, datasets, detection, directories, xmltree = (
+        lazy.Module(f"hemeroteca.geo.{name}") for name in ("atom", "datasets", "detection", "directories", "xmltree")
+    )
 
 SERVICE, DATASET, ENDPOINTS = "service", "dataset", "endpoints"  # names of finds
 MAX_LOOK = 8 << 10  # bytes in which the root must begin

@@ -45,7 +45,7 @@ class Sighting:
 
 
 @dataclass(slots=True)
-class Failure:
+class FailedAddress:
     """An address that should have described a service, and did not."""
 
     url: str
@@ -212,7 +212,7 @@ def _set_box(row: Service | Layer, box: BBox | None) -> None:
         row.west, row.south, row.east, row.north = box
 
 
-def fail(failures: Iterable[Failure]) -> None:
+def fail(failures: Iterable[FailedAddress]) -> None:
     """Note what no longer answers as a service, or wants to know who asks."""
     for failure in failures:
         known = list(Service.objects.filter(url_key=urls.key(failure.url)).exclude(state=Service.State.WITHDRAWN))
@@ -239,7 +239,7 @@ def close(url: str, rule: str, at_ms: int, crawl: int | None = None) -> Service 
         return None
     service = Service.objects.filter(key=service_key(kind, place)).first()
     if service is None:
-        service = _stub(kind, place, Failure(url, at_ms, 0, rule, crawl))
+        service = _stub(kind, place, FailedAddress(url, at_ms, 0, rule, crawl))
     elif service.state == Service.State.WITHDRAWN:
         return service
     service.state, service.reason = Service.State.CLOSED, rule[:500]
@@ -400,7 +400,7 @@ def fold(text: str) -> str:
 # parts
 
 
-def _stub(kind: str, place: str, failure: Failure) -> Service:
+def _stub(kind: str, place: str, failure: FailedAddress) -> Service:
     """A service of which nothing is known but where it should be."""
     service, _ = Service.objects.get_or_create(
         key=service_key(kind, place),

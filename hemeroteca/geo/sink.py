@@ -27,7 +27,7 @@ MIN_SUCCESS = 0.05
 class Services:
     def __init__(self) -> None:
         self._sightings: list[services.Sighting] = []
-        self._failures: list[services.Failure] = []
+        self._failures: list[services.FailedAddress] = []
         self._closed: list[tuple[str, int, str]] = []  # address, crawl, rule
         self._touched: dict[int, int] = {}
         self._asked: OrderedDict[tuple[int, str], list[int]] = OrderedDict()  # crawl and host → probes, siblings
@@ -65,7 +65,9 @@ class Services:
         elif failed:
             crawl = trip.visit.crawl if trip is not None else None
             reason = f"http-{capture.status}"
-            self._failures.append(services.Failure(capture.url, capture.captured_ms, capture.status, reason, crawl))
+            self._failures.append(
+                services.FailedAddress(capture.url, capture.captured_ms, capture.status, reason, crawl)
+            )
         if probing and (found := done.find(ENDPOINTS, Endpoints)) is not None:
             self._probe(arrival, found.addresses)
         if probing and endpoints.may_be_service(capture.url) and description is None:

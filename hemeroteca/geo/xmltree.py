@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from html.entities import name2codepoint
 from typing import Any, NamedTuple, TypeAlias
 
-from lxml import etree
-
+from hemeroteca import lazy
 from hemeroteca.extract import decode
 
+etree = lazy.Module("lxml.etree")
 Element: TypeAlias = Any  # lxml's; it has no types
 
 MAX_BYTES = 64 << 20
@@ -28,6 +28,11 @@ _PAGE = re.compile(rb"<(?:!doctype\s+html|html|body|head)[\s>]", re.I)
 _QUOTED = re.compile(rb"\"[^\"]*\"|'[^']*'|<!--.*?-->|[\[\]>]", re.S)
 _FAULT = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});)(?:([a-zA-Z]{2,8});)?")
 _FAULT_OR_DATA = re.compile(rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|" + _FAULT.pattern, re.S)
+_DATA = b"<![CDATA["
+_OPEN_QUOTE = re.compile(  # a tag whose last attribute has no second quote, or another one
+    rb"(<[A-Za-z_][\w:.-]*+(?:\s++[\w:.-]++\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'))*+)"
+    rb"\s++[\w:.-]++\s*+=\s*+[\"'][^\"'<>]*?[\"']?(?=/?>)"
+)
 _COMMENT = re.compile(rb"<!--(.{0,2000}?)-->", re.S)
 
 
@@ -114,9 +119,28 @@ def prolog(data: bytes, known: frozenset[str] = frozenset()) -> Prolog | None:
 def parse(data: bytes, start: Prolog) -> Tree | None:
     """The tree of what begins there, as far as it makes sense; None when nothing does."""
     body = data[start.begin : start.begin + MAX_BYTES]
-    body = body.translate(None, _CONTROL)
+    body, notes = _closed(body.translate(None, _CONTROL))
     if b"&" in body:
         body = (_FAULT_OR_DATA if b"<![CDATA[" in body else _FAULT).sub(_mend, body)
+    root, errors = _root(body)
+    first = next((error for error in errors if error.level_name == "FATAL"), None)
+    if first is not None:
+        notes.append(f"malformed: {first.message.strip()[:120]}")
+    if any(error.type_name == "ERR_LT_IN_ATTRIBUTE" for error in errors):  # all after it would be lost
+        root, errors = _root(_OPEN_QUOTE.sub(rb"\1", body))
+    if root is None:
+        return None
+    if any(error.type_name == "NS_ERR_UNDEFINED_NAMESPACE" for error in errors):
+        for element in root.iter():
+            tag = element.tag
+            if isinstance(tag, str) and ":" in tag and tag[0] != "{":
+                element.tag = tag.rpartition(":")[2]
+    comments = f"{start.comments}\n{_comments(body)}"
+    return Tree(root, start._replace(comments=comments, notes=(*start.notes, *notes)))
+
+
+def _root(body: bytes) -> tuple[Element | None, Any]:
+    """The root element as far as the rest makes sense, and what does not."""
     parser = etree.XMLParser(
         recover=True,
         resolve_entities=False,
@@ -128,21 +152,23 @@ def parse(data: bytes, start: Prolog) -> Tree | None:
         encoding="utf-8",
     )
     try:
-        root = etree.fromstring(body, parser)
+        return etree.fromstring(body, parser), parser.error_log
     except (etree.XMLSyntaxError, ValueError, AssertionError):
-        return None
-    if root is None:
-        return None
-    if any(error.type_name == "NS_ERR_UNDEFINED_NAMESPACE" for error in parser.error_log):
-        for element in root.iter():
-            tag = element.tag
-            if isinstance(tag, str) and ":" in tag and tag[0] != "{":
-                element.tag = tag.rpartition(":")[2]
-    notes = start.notes
-    if len(parser.error_log) and any(error.level_name == "FATAL" for error in parser.error_log):
-        first = next(error for error in parser.error_log if error.level_name == "FATAL")
-        notes = (*notes, f"malformed: {first.message.strip()[:120]}")
-    return Tree(root, start._replace(comments=f"{start.comments}\n{_comments(body)}", notes=notes))
+        return None, parser.error_log
+
+
+def _closed(body: bytes) -> tuple[bytes, list[str]]:
+    """Without the beginnings of CDATA sections and comments that nothing ends: they would swallow the rest."""
+    notes = []
+    if body.count(_DATA) > body.count(b"]]>"):
+        first, *parts = body.split(_DATA)
+        body = first + b"".join([_DATA + part if b"]]>" in part else part for part in parts])
+        notes.append("malformed: a CDATA section without an end")
+    comment = body.rfind(b"<!--")
+    if comment >= 0 and body.find(b"-->", comment) < 0:
+        body = body[:comment] + body[comment + 4 :]
+        notes.append("malformed: a comment without an end")
+    return body, notes
 
 
 def local(element: Element) -> str:
@@ -209,9 +235,9 @@ def attribute(element: Element | None, name: str) -> str:
     """By local name, whatever its namespace; capitals and small letters alike where the exact name is missing."""
     if element is None:
         return ""
-    value = element.get(name)
-    if value is None and name == "href":
-        value = element.get("{http://www.w3.org/1999/xlink}href")
+    value = element.get("{http://www.w3.org/1999/xlink}href") if name == "href" else None
+    if value is None:
+        value = element.get(name)
     if value is None:
         for key, other in element.items():
             if key.rpartition("}")[2].rpartition(":")[2].lower() == name.lower():

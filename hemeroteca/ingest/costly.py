@@ -80,24 +80,24 @@ class Stored(msgspec.Struct, frozen=True):
         return change.Snapshot(record.content()[0], kind, self.url, self.status, at_ms=record.captured_ms or 0)
 
 
-class Comparison(NamedTuple):
+class ComparedVersions(NamedTuple):
     change: change.Change
     rows: list[change.Row] = []
     marked: str = ""
     facts: dict[str, Any] = {}
 
 
-def compare(old: Stored, new: Stored, rules: change.ChangeRules, noisy: list[str], view: str) -> Comparison:
+def compare(old: Stored, new: Stored, rules: change.ChangeRules, noisy: list[str], view: str) -> ComparedVersions:
     """`view`: rows (side by side), page (marked in it) or facts."""
     from hemeroteca import change
 
     before, after = old.snapshot(), new.snapshot()
     found = change.compare(before, after, rules, frozenset(noisy) or None)
     if view == "page":
-        return Comparison(found, marked=change.highlighted_page(before, after, rules))
+        return ComparedVersions(found, marked=change.highlighted_page(before, after, rules))
     if view == "facts":
-        return Comparison(found, facts=change.as_json(before, after, rules, found))
-    return Comparison(found, change.side_by_side(before, after, rules))
+        return ComparedVersions(found, facts=change.as_json(before, after, rules, found))
+    return ComparedVersions(found, change.side_by_side(before, after, rules))
 
 
 def text(stored: Stored, limit: int) -> extract.Document:
@@ -371,7 +371,7 @@ def _types(function: Callable[..., Any]) -> dict[str, Any]:
     from hemeroteca.change import picture
 
     names = {"change": change, "extract": extract, "picture": picture}
-    globals().update(names)  # msgspec looks up here what the fields of `Comparison` are
+    globals().update(names)  # msgspec looks up here what the fields of `ComparedVersions` are
     return get_type_hints(function, localns=names)
 
 

@@ -3,7 +3,7 @@
 from hemeroteca import extract
 from hemeroteca.focus.definition import CompiledFocus, PageFocus
 from hemeroteca.focus.relevance import LinkText, Relevance
-from hemeroteca.focus.targets import Read, target_of
+from hemeroteca.focus.targets import ReadDocument, target_of
 from hemeroteca.ingest.ingested import Ingested
 from hemeroteca.urls.candidate import Cues, UrlRole
 from hemeroteca.warc import Capture
@@ -29,7 +29,7 @@ class FocusReader:
         relevance = (
             self._relevance.page(f"{document.title}\n{document.main}") if document.main or document.title else 0.0
         )
-        read = Read(
+        read = ReadDocument(
             url=url,
             kind=document.kind,
             media_type=document.media_type,
@@ -47,4 +47,4 @@ class FocusReader:
         links = [candidate for candidate in result.candidates if candidate.role == UrlRole.PAGE]
         cues = self._relevance.links([LinkText(link.url, link.anchor, link.context) for link in links])
         for place, (link, cue) in enumerate(zip(links, cues, strict=True)):
-            link.cues = Cues(page, cue.anchor, cue.context, cue.address, place, capture.url)
+            link.cues = Cues(page, cue.anchor, cue.context, cue.address, place, capture.url, cue.away)

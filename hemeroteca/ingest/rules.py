@@ -10,7 +10,7 @@ AGENT = "Hemeroteca"  # our name in robots directives
 THRESHOLD = 0.05  # F(μ) where nobody set another, as in `change`
 
 
-class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
+class ComparisonRules(msgspec.Struct, frozen=True, omit_defaults=True):
     """How new versions are compared; the part of `change.ChangeRules` a person sets, without loading that room."""
 
     threshold: float = THRESHOLD  # F(μ)
@@ -23,7 +23,7 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
 class Judge(msgspec.Struct, array_like=True, frozen=True):
     """Subscriptions that cover a page and compare its versions in the same way."""
 
-    comparison: Comparison = Comparison()
+    comparison: ComparisonRules = ComparisonRules()
     subscriptions: tuple[int, ...] = ()  # none: of a crawl nobody subscribed to
 
 
@@ -43,7 +43,7 @@ class CrawlOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     probe: bool = False  # addresses that may be geographic services are asked for their capabilities
     order: str = "breadth-first"  # which pages go first: a name of `frontier.prioritisers`
     focus: Definition | None = None  # what it looks for
-    watch: Comparison | None = None  # a standing crawl: it never ends, and new versions are compared in this way
+    watch: ComparisonRules | None = None  # a standing crawl: it never ends, and new versions are compared in this way
     trusted: tuple[str, ...] = ()  # `host reason` each: what a person took after it was held back for that reason
     job: int = 0  # of a client of the fleet: its pages are fetched and kept, nothing is followed
     method: str = "GET"  # … or HEAD: nothing is kept

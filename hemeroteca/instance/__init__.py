@@ -1,7 +1,7 @@
 """One instance: its data folder, and what keeps it whole. Knows no other room that has tables.
 
 folder       where each thing lies, the secret key, and the locks (one engine, one server, one import)
-schema       the tables: made from the models in an empty SQLite file, else by the migrations
+schema       which apps a process loads; their tables: made from the models in SQLite, else by the migrations
 backup       a whole copy of the folder while the engine writes to it
 spool        large bodies on their way
 status       what the engine tells about itself while it runs

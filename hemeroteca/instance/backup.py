@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 from django.db import connection
 
-from hemeroteca.errors import Refused
+from hemeroteca.errors import CannotWrite, Refused
 from hemeroteca.instance.folder import Instance
 
 # What a copy does without: it belongs to processes that run, is made anew, or is copied in its own way.
@@ -69,6 +69,8 @@ def copy(
                 progress(number, len(files) + 1, place.name)
                 _copy_file(source, target / place)
     except FileNotFoundError as error:
+        if not target.is_dir():
+            raise CannotWrite(target, error)
         raise BackupError(f"{error.filename} went while it was to be copied; try again in a new folder")
     except OSError as error:
         raise BackupError(f"the copy in {target} is not whole ({error}); make room and try again in a new folder")

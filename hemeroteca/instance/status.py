@@ -56,7 +56,19 @@ def read_engine_status(instance: Instance) -> EngineStatus | None:
         figures = msgspec.json.decode(_path(instance).read_bytes(), type=EngineStatus)
     except (OSError, msgspec.MsgspecError):
         return None
-    return figures if time.time() * 1000 - figures.updated_ms < STALE_MS else None
+    fresh = time.time() * 1000 - figures.updated_ms < STALE_MS
+    return figures if fresh and _lives(figures.pid) else None
+
+
+def _lives(pid: int) -> bool:
+    """Whether a process has not been killed since it wrote."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is another person's
+        pass
+    return True
 
 
 def ended_badly(instance: Instance) -> bool:

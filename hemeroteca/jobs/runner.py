@@ -12,6 +12,7 @@ import msgspec
 from django.conf import settings
 from django.db import OperationalError, connections
 
+from hemeroteca import usage
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Refused
 from hemeroteca.jobs import kinds, queries, services
@@ -27,7 +28,7 @@ BUSY_SECONDS = 1.0
 Show = Callable[[int, int | None, str], None]
 
 
-class Busy(Exception):  # noqa: N818 - a state, not an error
+class FolderBusy(Exception):  # noqa: N818 - a state, not an error
     """The job needs the data folder for itself and an engine, or an import, is at work on it."""
 
 
@@ -48,16 +49,17 @@ class Runner:
         self.cancelled = True
 
     def run(self, job: Job, show: Show | None = None, locked: bool = False) -> Job:
-        """Run a job that this process has claimed, until it ended. `locked`: we are the engine already.
+        """Run a job that this process has claimed, until it ended; the job as it then is. `locked`: we are the engine.
 
         Raises Busy, with the job back in the queue.
         """
+        usage.begin_work()
         active = _Active(self, job, show)
         try:
             with _alone(job.exclusive and not locked), _heartbeat(job):
                 found = kinds.find(job.kind)
                 result = msgspec.to_builtins(found.run(active, found.convert(job.arguments)))
-        except Busy:
+        except FolderBusy:
             services.give_back(job)
             raise
         except Interrupted as interrupted:
@@ -78,8 +80,7 @@ class Runner:
         else:
             done, total, _ = active.state
             services.end(job, Job.State.DONE, result=result, done=done, total=total)
-        job.refresh_from_db()
-        return job
+        return Job.objects.get(pk=job.pk)
 
     def drain(self, exclusive: bool, locked: bool = False) -> int:
         """Run what waits; how many ended."""
@@ -88,7 +89,7 @@ class Runner:
             log.info("job %d: %s", job.pk, job.kind)
             try:
                 ended = self.run(job, locked=locked)
-            except Busy:
+            except FolderBusy:
                 break
             log.info("job %d is %s%s", ended.pk, ended.state, f": {ended.message}" if ended.message else "")
             count += 1
@@ -112,7 +113,7 @@ def follow(number: int, show: Show | None = None, runner: Runner | None = None) 
         if not settings.INSTANCE.listens("jobs") and (mine := services.claim(number=number)) is not None:
             try:
                 return runner.run(mine, show)
-            except Busy:  # a crawl or an import; it ends some time
+            except FolderBusy:  # a crawl or an import; it ends some time
                 time.sleep(BUSY_SECONDS)
         time.sleep(LOOK_SECONDS)
 
@@ -127,7 +128,7 @@ class _Active:
         self._job = job
         self._show = show
         self.state: tuple[int, int | None, str] = (job.done, job.total, "")
-        self._due = 0.0
+        self._due = time.monotonic() + WRITE_SECONDS
 
     @property
     def cancelled(self) -> bool:
@@ -166,7 +167,7 @@ def _alone(needed: bool) -> Iterator[None]:
         for lock in (settings.INSTANCE.lock_engine, settings.INSTANCE.lock_import):
             file = lock()
             if file is None:
-                raise Busy
+                raise FolderBusy
             stack.enter_context(file)
         yield
 

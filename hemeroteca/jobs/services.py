@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 from django.conf import settings
+from django.db import transaction
 from django.db.models import F, QuerySet
 
 from hemeroteca.accounts import Actor, audit, require
@@ -32,9 +33,10 @@ def submit(actor: Actor, kind: str, arguments: Any, here: bool = False) -> Job:
     )
     if here:
         _begin(job)
-    job.save()
-    if here or actor.user is not None:  # by a person: a backup, an export, a rebuild; the rest are schedules
-        audit.note(actor, "job ordered", kind, str(job.pk))
+    with transaction.atomic():
+        job.save()
+        if here or actor.user is not None:  # by a person: a backup, an export, a rebuild; the rest are schedules
+            audit.note(actor, "job ordered", kind, str(job.pk))
     if not here:
         wake(job)
     return job

@@ -6,6 +6,7 @@ compaction works them in.
 
     revisions   what a row is: Revision, Text, Event; their Parquet schemas; buckets
     files       where the files rest: a folder, or an object store with the folder as its cache
+    manifest    which files count, and the articles beside them
     parquet     files written from rows, and several files made into one
     engine      tables of a manifest in Ibis, over DuckDB or Spark
     pipeline    aggregation pipelines ($match, $group, …) as Ibis expressions

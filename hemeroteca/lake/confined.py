@@ -23,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from hemeroteca.lake.sandbox import Answer, Question
+from hemeroteca.lake.sandbox import SqlAnswer, SqlQuestion
 
 NOBODY = 65_534
 ROWS_AT_ONCE = 1_000
@@ -42,14 +42,14 @@ CLOSED_FUNCTIONS = frozenset(
 
 
 def main() -> None:
-    question = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Question)
+    question = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=SqlQuestion)
     answer = _answer(question)
     sys.stdout.buffer.write(msgspec.msgpack.encode(answer, enc_hook=str))
     sys.stdout.buffer.flush()
     os._exit(0)  # no clean-up that would want to open something
 
 
-def _answer(question: Question) -> Answer:
+def _answer(question: SqlQuestion) -> SqlAnswer:
     import duckdb
 
     limits = question.limits
@@ -77,23 +77,23 @@ def _answer(question: Question) -> Answer:
     try:
         problem = objection(connection, question.sql, question.visible)
         if problem:
-            return Answer(refused=problem)
+            return SqlAnswer(refused=problem)
         return _run(connection, question)
     except duckdb.OutOfMemoryException:
-        return Answer(refused=_too_much(limits.memory))
+        return SqlAnswer(refused=_too_much(limits.memory))
     except MemoryError:
-        return Answer(refused=_too_much(limits.memory))
+        return SqlAnswer(refused=_too_much(limits.memory))
     except duckdb.Error as error:
-        return Answer(refused=f"the query cannot be run: {str(error)[:1000]}")
+        return SqlAnswer(refused=f"the query cannot be run: {str(error)[:1000]}")
     except (ArithmeticError, ValueError, TypeError) as error:  # a value that Python or JSON has no word for
-        return Answer(
+        return SqlAnswer(
             refused=f"the answer cannot be told ({type(error).__name__}: {str(error)[:300]}); cast it to text"
         )
     finally:
         del held
 
 
-def _run(connection: Any, question: Question) -> Answer:
+def _run(connection: Any, question: SqlQuestion) -> SqlAnswer:
     limits = question.limits
     reader = connection.execute(question.sql).to_arrow_reader(ROWS_AT_ONCE)
     columns = tuple(reader.schema.names)
@@ -101,16 +101,16 @@ def _run(connection: Any, question: Question) -> Answer:
     size = 0
     for batch in reader:
         if batch.nbytes > limits.bytes:
-            return Answer(refused=_too_long(limits.bytes))
+            return SqlAnswer(refused=_too_long(limits.bytes))
         values = [_column(batch.column(place)) for place in range(batch.num_columns)]
         plain = [tuple(_plain(value) for value in row) for row in zip(*values, strict=True)]
         size += len(msgspec.msgpack.encode(plain))
         if size > limits.bytes:
-            return Answer(refused=_too_long(limits.bytes))
+            return SqlAnswer(refused=_too_long(limits.bytes))
         rows += plain
         if len(rows) > limits.rows:
             break
-    return Answer(columns, tuple(rows[: limits.rows]), truncated=len(rows) > limits.rows)
+    return SqlAnswer(columns, tuple(rows[: limits.rows]), truncated=len(rows) > limits.rows)
 
 
 def _too_long(size: int) -> str:

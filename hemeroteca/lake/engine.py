@@ -6,44 +6,17 @@ same on both engines (`tests/lake/test_engines.py` holds them to it).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 import ibis
 import ibis.expr.types as ir
-import msgspec
 import pyarrow as pa
 
 from hemeroteca.lake.files import LakeFiles
+from hemeroteca.lake.manifest import Article, Manifest
 from hemeroteca.lake.revisions import EARLIER, EVENTS, KEYS, REVISIONS, TABLES, TEXTS, schema
-
-
-class Manifest(msgspec.Struct, frozen=True):
-    """Which files make up the tables, and what the database knows of the articles."""
-
-    version: int  # grows with every commit
-    bases: Mapping[str, tuple[str, ...]]  # names of files by table
-    updates: Mapping[str, tuple[str, ...]]  # rows in them replace those of the bases
-    articles: tuple[Article, ...] = ()
-
-
-class Article(msgspec.Struct, frozen=True):
-    """An article as queries see it."""
-
-    wiki: str
-    locale: str
-    ns: int
-    pageid: int
-    title: str
-    first_extraction_date: int = 0
-    last_extraction_date: int = 0
-    last_revision_extracted: int = 0
-    renamed: bool = False  # some rows carry an earlier title
-    deleted: bool = False
-    limited: bool = False  # only the first revisions were extracted
-    categories: tuple[str, ...] = ()
-
 
 ARTICLES = "articles"
 
@@ -185,14 +158,11 @@ def articles_schema() -> pa.Schema:
 
 def unbound(table: str) -> ir.Table:
     """A table by its name only: for expressions that are compiled here and run elsewhere."""
-    return ibis.table(_ibis_schema(articles_schema() if table == ARTICLES else schema(table)), name=table)
+    shape = articles_schema() if table == ARTICLES else schema(table)
+    return ibis.table(ibis.Schema.from_pyarrow(shape), name=table)
 
 
 QUERYABLE = (ARTICLES, *TABLES)
-
-
-def _ibis_schema(shape: pa.Schema) -> Any:
-    return ibis.Schema.from_pyarrow(shape)
 
 
 def _memtable(articles: Sequence[Article]) -> ir.Table:

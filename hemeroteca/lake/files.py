@@ -52,6 +52,10 @@ class LakeFiles:
         finally:
             os.close(place)
 
+    def withdraw(self, name: str, draft: Path) -> None:
+        """Make a draft again of a file that nobody was told of."""
+        (self.folder / name).replace(draft)
+
     def local(self, name: str) -> Path:
         """Where a file can be read on this machine; brought here when only the store has it."""
         target = self.folder / name

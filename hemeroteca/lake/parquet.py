@@ -83,6 +83,8 @@ def arrow(table: str, rows: Sequence[msgspec.Struct]) -> pa.Table:
 
 def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
     """An array from its parts. `pa.array` would load pandas (half a second) to ask whether a list is one of its own."""
+    if values and values.count(values[0]) == len(values) and not pa.types.is_list(kind):
+        return _repeated(values[0], len(values), kind)
     valid = _bits([value is not None for value in values]) if None in values else None
     if pa.types.is_string(kind):
         data = "".join(filter(None, values)).encode("utf-8", "replace")
@@ -101,6 +103,20 @@ def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(np.array(values, np.int64))])  # times: in ms
 
 
+def _repeated(value: Any, count: int, kind: pa.DataType) -> pa.Array:
+    """A column that says one thing throughout, as most do of one article."""
+    if value is None:
+        return pa.nulls(count, kind)
+    if pa.types.is_string(kind):
+        data = value.encode("utf-8", "replace")
+        ends = pa.py_buffer(np.arange(count + 1, dtype=np.int32) * np.int32(len(data)))
+        return pa.Array.from_buffers(kind, count, [None, ends, pa.py_buffer(data * count)])
+    if pa.types.is_boolean(kind):
+        bits = np.full(-(-count // 8), 255 if value else 0, np.uint8)
+        return pa.Array.from_buffers(kind, count, [None, pa.py_buffer(bits)])
+    return pa.Array.from_buffers(kind, count, [None, pa.py_buffer(np.full(count, value, np.int64))])
+
+
 def _offsets(parts: Sequence[Sized]) -> pa.Buffer:
     return _ends([*map(len, parts)])
 
@@ -113,6 +129,23 @@ def _ends(sizes: list[int]) -> pa.Buffer:
 
 def _bits(values: list[bool]) -> pa.Buffer:
     return pa.py_buffer(np.packbits(np.array(values, np.bool_), bitorder="little"))
+
+
+def of_page(source: Path, pageid: int, columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Rows of one page. `read_table` with filters would load pandas, which takes longer than an extraction."""
+    with pq.ParquetFile(source) as file:
+        place = file.schema.names.index("pageid")
+        ranges = [file.metadata.row_group(number).column(place).statistics for number in range(file.num_row_groups)]
+        groups = [n for n, range_ in enumerate(ranges) if _may_hold(range_, pageid)]
+        rows = file.read_row_groups(groups, columns=list(dict.fromkeys(("pageid", *columns))))
+    pages = rows.column("pageid").combine_chunks()  # its bytes: `np.array` of it would load pandas, too
+    places = np.flatnonzero(np.frombuffer(pages.buffers()[1] or b"", np.int64, len(pages), 8 * pages.offset) == pageid)
+    found = rows.take(pa.Array.from_buffers(pa.int64(), len(places), [None, pa.py_buffer(places)]))
+    return found.select(columns).to_pylist()
+
+
+def _may_hold(range_: Any, value: int) -> bool:
+    return range_ is None or not range_.has_min_max or range_.min <= value <= range_.max
 
 
 def without(table: str, source: Path, pageids: Collection[int], target: Path) -> tuple[int, int]:

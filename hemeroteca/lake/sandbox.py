@@ -44,7 +44,7 @@ class TableSource(msgspec.Struct, frozen=True):
     stream: bytes = b""
 
 
-class Question(msgspec.Struct, frozen=True):
+class SqlQuestion(msgspec.Struct, frozen=True):
     sql: str
     sources: tuple[TableSource, ...]
     views: tuple[tuple[str, str], ...]  # name and SELECT, ours; in order
@@ -52,7 +52,7 @@ class Question(msgspec.Struct, frozen=True):
     limits: QueryLimits
 
 
-class Answer(msgspec.Struct, frozen=True):
+class SqlAnswer(msgspec.Struct, frozen=True):
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Any, ...], ...] = ()
     truncated: bool = False  # there were more rows than the limit
@@ -69,14 +69,14 @@ def ask(
     views: Sequence[tuple[str, str]],
     visible: Sequence[str],
     limits: QueryLimits | None = None,
-) -> Answer:
+) -> SqlAnswer:
     """Run one SELECT. Raises QueryRefused."""
     limits = limits or QueryLimits()
     if len(sql) > MAX_SQL_CHARACTERS:
         raise QueryRefused(f"the query has {len(sql):,} characters; at most {MAX_SQL_CHARACTERS:,} are read")
     if not sql.isprintable() and any("\ud800" <= sign <= "\udfff" for sign in sql):
         raise QueryRefused("the query holds half a character (a lone surrogate); send it as UTF-8")
-    question = Question(sql, tuple(sources), tuple(views), tuple(visible), limits)
+    question = SqlQuestion(sql, tuple(sources), tuple(views), tuple(visible), limits)
     package = Path(__file__).parents[2]  # the one thing it needs to know of this machine
     with tempfile.TemporaryFile() as complaints:
         child = subprocess.Popen(
@@ -97,7 +97,7 @@ def ask(
             child.kill()
             child.communicate()
         try:
-            answer = msgspec.msgpack.decode(out, type=Answer)
+            answer = msgspec.msgpack.decode(out, type=SqlAnswer)
         except msgspec.DecodeError:
             complaints.seek(0)
             raise QueryRefused(_obituary(child.returncode, complaints.read(20_000).decode("utf-8", "replace"), limits))

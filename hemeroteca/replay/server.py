@@ -118,19 +118,10 @@ PROTECTION = [
 # password or take powers. pywb keeps the others readable under X-Archive-Orig-.
 KEPT_HEADERS = frozenset(
     [
-        "content-type",
-        "content-length",
-        "content-encoding",
-        "content-range",
-        "accept-ranges",
-        "content-disposition",
-        "content-language",
-        "content-location",
-        "location",
-        "memento-datetime",
-        "vary",
+        "content-type", "content-length", "content-encoding", "content-range", "accept-ranges", "content-disposition",
+        "content-language", "content-location", "location", "memento-datetime", "vary",
     ]
-)
+)  # fmt: skip
 GIVEN = "x-archive-orig-access-control-allow-origin"
 SHARED = ("Cross-Origin-Resource-Policy", "cross-origin")  # instead of the usual: `answer` leaves that out
 ONLY_AT_THE_CONSOLE = (
@@ -287,7 +278,7 @@ class Pages(RewriterApp):  # type: ignore[misc]
         config |= {"frame_insert_html": "frame.html", "static_prefix": "_", "csp-header": ""}
         super().__init__(framed_replay=True, jinja_env=templates, config=config)
         self.frame_insert_view.banner_view = self.head_insert_view.banner_view = None  # the frame has its own
-        self.index = Index()
+        self.index = CdxIndex()
         source = SimpleAggregator({"hemeroteca": self.index})
         self.archive = ResourceHandler(source, [WARCPathLoader([place_of], source)], rules_file="")
 
@@ -458,7 +449,7 @@ class Ticket(NamedTuple):
         return hmac.new(KEY.encode(), told.encode(), hashlib.sha256).hexdigest()
 
 
-class Index(RemoteIndexSource):  # type: ignore[misc]
+class CdxIndex(RemoteIndexSource):  # type: ignore[misc]
     """Our CDX server. pywb's rules for addresses that nearly match ask for all that begin alike, without a moment."""
 
     def __init__(self) -> None:
@@ -493,10 +484,10 @@ class FoundRecord:
     def __init__(self, status: int, headers: dict[str, str], parts: Iterator[bytes]) -> None:
         self.status_code = status
         self.headers = headers
-        self.raw = Parts(parts)
+        self.raw = PartsFile(parts)
 
 
-class Parts:
+class PartsFile:
     """An iterator of bytes, read as a file."""
 
     def __init__(self, parts: Iterator[bytes]) -> None:
@@ -542,7 +533,7 @@ class Brotli:
         return b""
 
 
-class Handler(WSGIHandler):  # type: ignore[misc]
+class ReplayHandler(WSGIHandler):  # type: ignore[misc]
     """Addresses as they were sent, since archived ones must not be decoded and encoded again; no line per request."""
 
     MAX_REQUEST_LINE = LONGEST_ADDRESS
@@ -790,7 +781,7 @@ def main(descriptors: list[int]) -> None:
     BlockLoader.loaders["http"] = Members
     application = Replay()
     pool = Pool(CONNECTIONS)
-    servers = [Server(socket(fileno=fd), application, handler_class=Handler, spawn=pool) for fd in descriptors]
+    servers = [Server(socket(fileno=fd), application, handler_class=ReplayHandler, spawn=pool) for fd in descriptors]
     for server in servers:
         server.start()
     gevent.signal_handler(signal.SIGTERM, sys.exit, 0)

@@ -25,7 +25,7 @@ from hemeroteca.ingest.search_document import SearchDocument, document_key
 from hemeroteca.search import document_queue
 from hemeroteca.search.analysis import code_of, language_of, written_in
 from hemeroteca.search.index import HEAP_BYTES, Index
-from hemeroteca.search.results import Options
+from hemeroteca.search.results import SearchOptions
 
 if TYPE_CHECKING:
     from hemeroteca.search.searcher import Searcher
@@ -35,7 +35,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 _COMMIT_EVERY = 50_000  # documents of a long import become findable, and safe, in steps
 _SAMPLE = 300  # documents from which the language of a collection is told
-RANKING_ONLY = Options(group=False, diverse=False, snippets=False, suggest=False, syntax=False, loose=True)
+RANKING_ONLY = SearchOptions(group=False, diverse=False, snippets=False, suggest=False, syntax=False, loose=True)
 
 Problem = Callable[[int, str], None]  # told the number of a line and what is wrong with it
 
@@ -169,7 +169,7 @@ class RunLine(msgspec.Struct):
 
 
 def run_queries(
-    searcher: Searcher, queries: Iterable[tuple[str, str]], limit: int, options: Options = RANKING_ONLY
+    searcher: Searcher, queries: Iterable[tuple[str, str]], limit: int, options: SearchOptions = RANKING_ONLY
 ) -> Iterator[RunLine]:
     """The results of queries, given with their ids, as a run of TREC has them: ranking only."""
     for qid, text in queries:
@@ -177,7 +177,7 @@ def run_queries(
             yield RunLine(qid, rank, hit.id or hit.url, hit.score)
 
 
-class ImportReport(msgspec.Struct):
+class CorpusReport(msgspec.Struct):
     documents: int = 0
     skipped: int = 0
     problems: list[str] = []  # the first few, with their lines
@@ -191,13 +191,13 @@ def import_documents(
     heap_bytes: int = HEAP_BYTES,
     progress: Callable[[int], None] = lambda count: None,
     collection: str = "",
-) -> ImportReport:
+) -> CorpusReport:
     """Index documents given as JSON lines `{"id", "url", "title", "text", "lang"}`; one of the same id is replaced.
 
     Documents without `lang` get the language of the collection when it clearly has one: guessing it for each short
     text would scatter them over languages.
     """
-    report = ImportReport()
+    report = CorpusReport()
     seen = _Seen() if not index.count() else None
     with index.writer(heap_bytes, os.cpu_count() or 1) as writer:
         for document in _documents(lines, report, progress, collection):
@@ -210,9 +210,9 @@ def import_documents(
 
 def queue_documents(
     path: Path, lines: Iterable[bytes], progress: Callable[[int], None] = lambda count: None, collection: str = ""
-) -> tuple[ImportReport, Path]:
+) -> tuple[CorpusReport, Path]:
     """The same while an engine writes the index in `path`: it takes the documents from the file that is returned."""
-    report = ImportReport()
+    report = CorpusReport()
     left = document_queue.push(path, _documents(lines, report, progress, collection))
     return report, left
 
@@ -242,7 +242,7 @@ class _Seen:
 
 
 def _documents(
-    lines: Iterable[bytes], report: ImportReport, progress: Callable[[int], None], collection: str
+    lines: Iterable[bytes], report: CorpusReport, progress: Callable[[int], None], collection: str
 ) -> Iterator[SearchDocument]:
     """Documents of JSON lines; what happens is told to `report`."""
     rows = _read(lines, report)
@@ -256,7 +256,7 @@ def _documents(
     progress(report.documents)
 
 
-def _read(lines: Iterable[bytes], report: ImportReport) -> Iterator[CorpusRow]:
+def _read(lines: Iterable[bytes], report: CorpusReport) -> Iterator[CorpusRow]:
     def problem(number: int, what: str) -> None:
         report.skipped += 1
         if len(report.problems) < 10:

@@ -17,7 +17,7 @@ from hemeroteca.search.index.versions import choose
 from hemeroteca.search.preferences import load_preferences
 from hemeroteca.search.preferences import prefer as judge
 from hemeroteca.search.ranking import Preferences
-from hemeroteca.search.results import Hit, Options
+from hemeroteca.search.results import Hit, SearchOptions
 from hemeroteca.search.score_explanation import Explanation, explained
 from hemeroteca.search.searcher import Searcher, open_searcher
 from hemeroteca.search.suggest.query_log import forget_queries, log_query, queries_of
@@ -43,10 +43,10 @@ def searcher_at(path: Path) -> Searcher:
     return open_searcher(settings.CONFIG, path)
 
 
-def reader_options(actor: Actor, **wanted: Any) -> Options:
+def reader_options(actor: Actor, **wanted: Any) -> SearchOptions:
     """Options of somebody's search, with the owner's judgement of hosts."""
     tagged = notes.tagged if can(actor, "archive.notes") else None
-    return Options(preferences=load_preferences(settings.INSTANCE.index_dir), tagged=tagged, **wanted)
+    return SearchOptions(preferences=load_preferences(settings.INSTANCE.index_dir), tagged=tagged, **wanted)
 
 
 def tags(actor: Actor, hits: Iterable[Hit]) -> dict[str, list[str]]:

@@ -31,6 +31,9 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     title: float = 0.06  # every word of the query is in the title
     url: float = 0.05  # words of the query in the address
 
+    # what the text is about
+    meaning: float = 2.0  # 1 + weight · how near its words are to those of the query, 0 … 1, multiplies the score
+
     # what is known about the page; each multiplies the score by 1 + weight · (0 … 1)
     language: float = 0.15  # it is in the language of the query, by half in one the reader reads
     link_rank: float = 0.30  # PageRank of the page, as its share of the best page's, on a log scale
@@ -59,7 +62,7 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Facts(msgspec.Struct):
-    """What is known about pages before their texts are read: an array per property, a value per page."""
+    """What is known about pages beside what their words score: an array per property, a value per page."""
 
     captured_ms: np.ndarray
     depth: np.ndarray  # 255: not a crawled page
@@ -68,6 +71,7 @@ class Facts(msgspec.Struct):
     host_rank: np.ndarray | None = None
     boost: np.ndarray | None = None
     language: np.ndarray | None = None  # how well the language fits, 0 … 1
+    meaning: np.ndarray | None = None  # how near the words of the text are to those of the query, 0 … 1
 
 
 def prior(facts: Facts, weights: Weights, now_ms: int) -> dict[str, np.ndarray]:
@@ -86,6 +90,8 @@ def prior(facts: Facts, weights: Weights, now_ms: int) -> dict[str, np.ndarray]:
         factors["freshness"] = np.where(crawled & (facts.captured_ms > 0), fresh, 1.0)
     if facts.language is not None:
         factors["language"] = 1 + weights.language * facts.language
+    if facts.meaning is not None:
+        factors["meaning"] = 1 + weights.meaning * facts.meaning
     if facts.boost is not None:
         factors["your boost"] = facts.boost
     return factors

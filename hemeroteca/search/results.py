@@ -62,7 +62,7 @@ class Results(msgspec.Struct, kw_only=True):
     suggestion: str = ""  # did you mean
 
 
-class Options(msgspec.Struct, kw_only=True, frozen=True):
+class SearchOptions(msgspec.Struct, kw_only=True, frozen=True):
     """How a search is answered. The defaults are for a person reading a page of results."""
 
     facets: bool = False
@@ -82,7 +82,7 @@ class Options(msgspec.Struct, kw_only=True, frozen=True):
     now_ms: int = 0  # 0: the clock
 
 
-READER = Options()
+READER = SearchOptions()
 
 
 class Wanted(msgspec.Struct, frozen=True):

@@ -1,11 +1,12 @@
 """Candidates of a query: the best pages by their text, then ordered by everything known about them.
 
 The engine gives at most `MAX_RESULTS` candidates by their text; a few numbers per candidate (columns of the index, link
-ranks) order them. Pages themselves are not read here.
+ranks) order them; of the best, the beginning of the text is compared with the query.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ from hemeroteca.search.index import IndexReader, Match, Matches
 from hemeroteca.search.index.document_fields import BODIES, language_number
 from hemeroteca.search.index.expressions import BooleanQuery, TermQuery, boosted
 from hemeroteca.search.query.query_plan import Bonus, Part, QueryPlan
-from hemeroteca.search.results import Options
+from hemeroteca.search.results import SearchOptions
+from hemeroteca.search.word_vectors import WordVectors
 
 MIN_CANDIDATES = 40  # that are ordered anew
 FOR_HOSTS = 400  # candidates when a few hosts would fill the page
@@ -31,6 +33,8 @@ AS_TYPED = 0.3  # part of a word's score that is BM25 of its typed form, the res
 SENTENCE = 10  # … in a query of so many words; in shorter ones less
 _BM25_MOST = 2.2  # what BM25 gives a word that fills a text, as a multiple of its rarity: k1 + 1
 _SATURATED = 0.999
+_BY_MEANING, _MAX_BY_MEANING = 20, 40  # candidates whose texts are compared with the query: two pages of results
+_MAX_KNOWN = 4000  # vectors kept: 1 kB each
 _COLUMNS = ("key", "host_key", "captured", "depth", "length", "simhash", "language_number")
 
 
@@ -52,12 +56,16 @@ class Retrieval:
     """Finds and ranks the candidates of one query."""
 
     reader: IndexReader
-    options: Options
+    options: SearchOptions
     weights: ranking.Weights
     now_ms: int
     links: LinkRanks | None
     of_versions: bool  # the index has all versions of pages: one of each is a result
     hosts: int  # of the index; above `weights.many_hosts` they are not counted
+    vectors: WordVectors | None = None  # None: words mean only themselves
+    known: dict[int, np.ndarray | None] = dataclasses.field(
+        default_factory=dict
+    )  # vectors of documents met in the same commit
 
     @property
     def by_relevance(self) -> bool:
@@ -172,6 +180,10 @@ class Retrieval:
         if self.by_relevance:
             for factor in ranking.prior(facts, self.weights, self.now_ms).values():
                 scores *= factor
+            compared = min(max(2 * page, _BY_MEANING), _MAX_BY_MEANING)
+            facts.meaning = self._meaning(plan, scores, columns["key"], places, compared)
+            if facts.meaning is not None:
+                scores *= 1 + self.weights.meaning * facts.meaning
             order = np.lexsort((columns["key"], -scores)).tolist()  # equal scores: always the same order
         else:
             order = list(range(len(candidates)))
@@ -180,6 +192,34 @@ class Retrieval:
         return RankedMatches(
             places, columns["key"].tolist(), columns["host_key"], scores, facts, order, duplicates, delayed
         )
+
+    def _meaning(
+        self, plan: QueryPlan, scores: np.ndarray, keys: np.ndarray, places: list[Any], compared: int
+    ) -> np.ndarray | None:
+        """How near the texts of the best candidates are to the query, 0 … 1; None where it does not matter.
+
+        The others count as the farthest of these, so that they stay behind.
+        """
+        if self.vectors is None or not self.weights.meaning or not plan.meant:
+            return None
+        asked = self.vectors.of_query(plan.meant)
+        if asked is None:
+            return None
+        best = np.lexsort((keys, -scores))[:compared].tolist()
+        near = [self._nearness(asked[0], int(keys[at]), places[at]) for at in best]
+        meaning = np.full(len(scores), min(near, default=0.0))
+        meaning[best] = near
+        return meaning * asked[1]
+
+    def _nearness(self, asked: np.ndarray, key: int, place: Any) -> float:
+        assert self.vectors is not None
+        if key not in self.known:
+            if len(self.known) >= _MAX_KNOWN:
+                self.known.clear()
+            page = self.reader.read(place)
+            self.known[key] = self.vectors.of(f"{page.title} {page.text or page.description}", page.language)
+        vector = self.known[key]
+        return 0.0 if vector is None else max(0.0, float(vector @ asked))
 
     def _facts(self, columns: dict[str, np.ndarray], plan: QueryPlan) -> ranking.Facts:
         """What is known about the candidates beside their text."""

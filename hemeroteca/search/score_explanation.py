@@ -12,7 +12,7 @@ from hemeroteca.search import ranking
 from hemeroteca.search.index import Match, SearchError
 from hemeroteca.search.index.document_fields import BODIES
 from hemeroteca.search.index.expressions import KeysQuery, Query, TermQuery, all_of
-from hemeroteca.search.results import Options
+from hemeroteca.search.results import SearchOptions
 
 if TYPE_CHECKING:
     from hemeroteca.search.query.query_plan import QueryPlan
@@ -53,7 +53,7 @@ class Explanation(Reasons):
         return dict(words.each or {}) if words else {}
 
 
-def explained(searcher: Searcher, query: str, address: str, options: Options) -> Explanation:
+def explained(searcher: Searcher, query: str, address: str, options: SearchOptions) -> Explanation:
     """Of a page by its address, or of an imported document by its identifier. Raises SearchError."""
     from hemeroteca import urls  # a search needs none of it, and starts sooner without
 
@@ -79,7 +79,7 @@ def explained(searcher: Searcher, query: str, address: str, options: Options) ->
     return Explanation(**msgspec.structs.asdict(why), title=document.title, place=place)
 
 
-def _place(searcher: Searcher, query: str, key: int, options: Options) -> int | None:
+def _place(searcher: Searcher, query: str, key: int, options: SearchOptions) -> int | None:
     cursor, before = "", 0
     for _ in range(PAGES):
         found = searcher.search(query, limit=RESULTS, cursor=cursor, options=options)

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
+import numpy as np
 
 from hemeroteca.ingest.search_document import SearchDocument
-from hemeroteca.search import analysis, ranking
+from hemeroteca.search import analysis, ranking, word_vectors
 from hemeroteca.search.facets import facets
 from hemeroteca.search.graph import LinkRanks
 from hemeroteca.search.heavy_queries import HEAVY_QUERIES
@@ -36,8 +37,8 @@ from hemeroteca.search.results import (
     MAX_RESULTS,
     READER,
     Hit,
-    Options,
     Results,
+    SearchOptions,
     Wanted,
     read_cursor,
     write_cursor,
@@ -82,7 +83,7 @@ class Searcher:
         return self._learned.get()
 
     def search(
-        self, query: str, limit: int = 10, offset: int = 0, cursor: str = "", options: Options = READER
+        self, query: str, limit: int = 10, offset: int = 0, cursor: str = "", options: SearchOptions = READER
     ) -> Results:
         """Never fails because of the query. At most `MAX_RESULTS` results can be reached."""
         whole = query[: MAX_QUERY + 1].encode("utf-8", "replace").decode("utf-8")  # no halves of characters
@@ -97,13 +98,13 @@ class Searcher:
         found.notes.append(Note("the operators of this query could not be used; it was read as plain words"))
         return found
 
-    def explain(self, query: str, key: int, options: Options = READER) -> Reasons | None:
+    def explain(self, query: str, key: int, options: SearchOptions = READER) -> Reasons | None:
         """Why a document has its score for a query; None when it does not match."""
         search = _Search(self, options)
         return reasons(search.retrieval, search.plan(query), key)
 
     def matching(
-        self, query: str, options: Options, known: Collection[int] = (), most: int = MAX_MATCHING
+        self, query: str, options: SearchOptions, known: Collection[int] = (), most: int = MAX_MATCHING
     ) -> list[int]:
         """Keys of all documents that match and are not `known`, those captured last first."""
         search = _Search(self, options)
@@ -118,7 +119,7 @@ class Searcher:
             if key not in known and (not plan.in_body or stands(plan.asked, search.reader.read(place)))
         ]
 
-    def described(self, query: str, options: Options, keys: list[int]) -> list[Hit]:
+    def described(self, query: str, options: SearchOptions, keys: list[int]) -> list[Hit]:
         """What a message says of these documents: the snippet is plain text."""
         plan = _Search(self, options).plan(query)
         hits = []
@@ -162,6 +163,7 @@ class _Known:
         self.hits: dict[int, Hit] = {}  # for runs that ask for many results without text
         self.forms: dict[tuple[str, str, str], list[Form]] = {}  # of words asked for
         self.length: float | None = None  # characters of a text, on average
+        self.vectors: dict[int, np.ndarray | None] = {}  # of documents
         self.hosts: int | None = None  # counted up to `Weights.many_hosts`
 
 
@@ -187,7 +189,7 @@ class _Latest(Generic[Kept]):
 class _Search:
     """One query being answered."""
 
-    def __init__(self, searcher: Searcher, options: Options) -> None:
+    def __init__(self, searcher: Searcher, options: SearchOptions) -> None:
         self.searcher = searcher
         self.options = options
         self.reader = searcher.index.reader()
@@ -203,6 +205,8 @@ class _Search:
             searcher.link_ranks,
             searcher.of_versions,
             self.known.hosts,
+            word_vectors.load() if weights.meaning else None,
+            self.known.vectors,
         )
         self._marks: dict[str, Highlighter] = {}  # by body field
         self._standing: dict[int, bool] = {}  # documents whose text was read for `inbody:`

@@ -24,6 +24,7 @@ class Cues(msgspec.Struct, gc=False, array_like=True):
     address: float = 0.0  # of the address it leads to
     place: int = 0  # its number among the links of the page
     parent_url: str = ""  # the page it stands on
+    away: float = 0.0  # how surely it leads elsewhere, by its words
 
 
 class Candidate(msgspec.Struct, gc=False, array_like=True):

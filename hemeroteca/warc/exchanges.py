@@ -7,6 +7,7 @@ A response is put together with its request and with what a browser made of it. 
 import re
 import shutil
 import tempfile
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -56,9 +57,12 @@ def captures(
     max_payload = max_payload or max(MAX_PAYLOAD, _MAX_PACKED * path.stat().st_size)
     requests: list[_Request] = []
     held: list[Exchange] = []  # until the next records show whether they belong to one of them
+    answered: deque[str] = deque(maxlen=_MANY)  # addresses of the last answers
     parts = segments if segments is not None else Segments()
+    empty = True
     try:
         for found in scan.scan(path, max_payload=max_payload):
+            empty = False
             if isinstance(found, scan.Damage):
                 yield Problem(name, found.offset, found.reason, bool(found.length))
                 continue
@@ -77,7 +81,8 @@ def captures(
                 continue
             if record.kind == "request":
                 request = _Request.read(record, begun)
-                if not any(request.give(one) for one in reversed(held)):
+                if not any(request.give(one, late) for late in (False, True) for one in reversed(held)):
+                    request.answered = request.url in answered
                     requests.append(request)
                     if len(requests) > _MANY:
                         yield requests.pop(0).alone(name)
@@ -98,8 +103,11 @@ def captures(
             for request in requests:
                 request.repeated = request.repeated or request.url == taken.capture.url
             held.append(taken)
+            answered.append(taken.capture.url)
             if len(held) > _CLOSE:
                 yield _checked(held.pop(0))
+        if empty:  # as packed by gzip: what has no byte at all was told by the scan
+            yield Problem(name, 0, "the file holds no record", False)
         while held:
             yield _checked(held.pop(0))
         if segments is None:
@@ -183,17 +191,18 @@ class _Request(msgspec.Struct):
     whole: bytes  # head and what was sent, as far as that decides whether the answer is taken
     names: frozenset[str]
     repeated: bool = False  # the same address was answered after it, to another request
+    answered: bool = False  # the same address was answered before it
 
     @classmethod
     def read(cls, record: Record, offset: int) -> "_Request":
         whole = record.head + record.payload(keys.MAX_SENT + 1)
         return cls(record.url, record.captured_ms, offset, whole, _names(record))
 
-    def give(self, answer: Exchange) -> bool:
-        """Add it to its answer; False when that is another's."""
+    def give(self, answer: Exchange, late: bool = False) -> bool:
+        """Add it to its answer; False when that is another's. `late`: it stands after the answer, with its own date."""
         capture = answer.capture
         unnamed = len(self.names) < 2 and len(answer.names) < 2  # neither says to what it belongs
-        alike = self.names & answer.names or (unnamed and self.moment == capture.captured_ms)
+        alike = self.names & answer.names or (unnamed and (late or self.moment == capture.captured_ms))
         if not alike or self.url != capture.url or capture.request_head or capture.kind not in ("response", "revisit"):
             return False
         head, end, capture.sent = self.whole.partition(b"\r\n\r\n")
@@ -203,6 +212,8 @@ class _Request(msgspec.Struct):
     def alone(self, name: str) -> Problem:
         if self.repeated:  # a try that failed: wget keeps those too
             return Problem(name, self.offset, f"the request for {self.url[:200]} was answered when made again", False)
+        if self.answered:  # long before, or to a request that stands there too
+            return Problem(name, self.offset, f"the request for {self.url[:200]} stands after its answer", False)
         return Problem(name, self.offset, f"the request for {self.url[:200]} has no answer here", True)
 
 

@@ -76,6 +76,10 @@ def _members(
     read_at = partial(os.pread, fd)
     offset = 0
     while offset < end:
+        if (zeros := _zeros(fd, offset, end)) is not None:
+            yield zeros
+            offset += zeros.length
+            continue
         if not payloads and (found := _without_payload(fd, offset, end)) is not None:
             yield found
             offset += found.length
@@ -117,6 +121,20 @@ def _members(
         if reason:
             yield Damage(offset, following - offset, reason)
         offset = following
+
+
+def _zeros(fd: int, offset: int, end: int) -> Damage | None:
+    """Zero bytes where a record should begin: padding of other tools, or a hole where records were. One may begin right
+    behind them. None: there are none."""
+    if os.pread(fd, 1, offset) != b"\0":
+        return None
+    at = offset
+    while at < end and (block := os.pread(fd, min(1 << 16, end - at), at)):
+        rest = block.lstrip(b"\0")
+        at += len(block) - len(rest)
+        if rest:
+            break
+    return Damage(offset, at - offset, f"{at - offset} zero bytes instead of a record")
 
 
 def _told(error: Exception) -> str:
@@ -203,6 +221,10 @@ def _plain(file: IO[bytes], end: int, max_payload: int) -> Iterator[ScannedRecor
         offset = _skip_blank(file)
         if offset >= end:
             return
+        if (zeros := _zeros(file.fileno(), offset, end)) is not None:
+            yield zeros
+            file.seek(offset + zeros.length)
+            continue
         try:
             record = next_record(file, max_payload)
         except ValueError as error:

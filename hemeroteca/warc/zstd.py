@@ -152,6 +152,7 @@ class ZstdFrame(PackedRecord):
     def __init__(self, read_at: ReadAt, offset: int, limit: int, dictionary: bytes) -> None:
         super().__init__(read_at, offset, limit)
         self._stream = _decompressor(dictionary).decompressobj(write_size=_READ)
+        self._given = bool(dictionary)
         self._waiting = b""
         self._unpacked = bytearray()
 
@@ -168,6 +169,8 @@ class ZstdFrame(PackedRecord):
             try:
                 self._unpacked += self._stream.decompress(packed)
             except library().ZstdError as error:
+                if not self._given and "dictionary" in str(error).lower():
+                    raise ZstdError("it is packed with a dictionary that the file does not bring")
                 raise ZstdError(str(error))
             if self._stream.eof:
                 self.eof = True

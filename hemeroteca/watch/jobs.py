@@ -14,12 +14,12 @@ class Learn(msgspec.Struct):
     subscription: int
 
 
-class Learned(msgspec.Struct):
+class LearnReport(msgspec.Struct):
     observations: int
 
 
 @kind("watch.learn", remote=True)
-def learn_from_archive(job: ActiveJob, order: Learn) -> Learned:
+def learn_from_archive(job: ActiveJob, order: Learn) -> LearnReport:
     """Observations that are known are not made again."""
     from hemeroteca.watch import observations, services
 
@@ -32,7 +32,7 @@ class LearnCdx(msgspec.Struct):
 
 
 @kind("watch.learn_cdx", action="watch.learn")
-def learn_from_cdx(job: ActiveJob, order: LearnCdx) -> Learned:
+def learn_from_cdx(job: ActiveJob, order: LearnCdx) -> LearnReport:
     """Dates of another archive: a new subscription begins with what it knows."""
     from hemeroteca.watch import observations, services
 
@@ -40,13 +40,13 @@ def learn_from_cdx(job: ActiveJob, order: LearnCdx) -> Learned:
     return _learned(job, observations.learn_from_cdx(services.find(order.subscription), lines))
 
 
-def _learned(job: ActiveJob, count: int) -> Learned:
+def _learned(job: ActiveJob, count: int) -> LearnReport:
     from hemeroteca.watch import observations
 
     if count:
         job.progress(count, count, "planning")
         observations.keep(settings.INSTANCE.data, *observations.rebuild())
-    return Learned(count)
+    return LearnReport(count)
 
 
 class Simulated(msgspec.Struct):

@@ -78,7 +78,7 @@ def learn_from_archive(subscription: Subscription, progress: Callable[[int], Non
     learned = 0
     threshold = float(subscription.comparison.get("threshold", 0.05))
     for captures in _histories(subscription):
-        learned += _learn_page(subscription, captures, threshold)
+        learned += _learn_rows(subscription, captures[0].url, captures, threshold)
         if progress is not None:
             progress(learned)
     return learned
@@ -146,10 +146,6 @@ class _Seen(msgspec.Struct, frozen=True):
     importance: float | None
     body_size: int
     length: int
-
-
-def _learn_page(subscription: Subscription, captures: list[CaptureRow], threshold: float) -> int:
-    return _learn_rows(subscription, captures[0].url, captures, threshold)
 
 
 def _learn_rows(subscription: Subscription, url: str, captures: Sequence[CaptureRow | _Seen], threshold: float) -> int:
@@ -247,7 +243,7 @@ def rate_of(seen: Iterable[tuple[int, int, bool]]) -> float:
 def _histories(subscription: Subscription) -> Iterator[list[CaptureRow]]:
     """The useful captures of each page in scope, oldest first."""
     for _, captures in groupby(captures_in_scope(subscription), key=attrgetter("urlkey")):
-        if useful := _useful(list(captures)):
+        if useful := [one for one in captures if tells_of_page(one.status)]:
             yield useful
 
 
@@ -272,10 +268,6 @@ def _captures(url: str, kind: str) -> Iterator[CaptureRow]:
         start = index_key(f"http://{host}/").partition(")")[0] + ("" if kind == "domain" else ")")
     end = after_prefix(start)
     yield from islice(queries.between(start, end), MAX_CAPTURES)
-
-
-def _useful(captures: list[CaptureRow]) -> list[CaptureRow]:
-    return [c for c in captures if tells_of_page(c.status)]
 
 
 def _near(at_ms: int, known: set[int]) -> bool:

@@ -15,7 +15,6 @@ import numpy as np
 from django.db.models import Max
 
 from hemeroteca.frontier.models import Page, Visit
-from hemeroteca.frontier.visit import State
 from hemeroteca.predict import Planner
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch import observations
@@ -44,7 +43,7 @@ def plan_pause(cost: float) -> float:
     return max(MIN_PLAN_PAUSE, cost / PLAN_SHARE)
 
 
-class Plan:
+class WatchPlan:
     def __init__(self, state: SchedulerState) -> None:
         self._state = state
         self.planner = Planner()
@@ -261,18 +260,19 @@ class PageChoice:
                 late.append(key)
 
     def _candidates(self, keys: list[int]) -> list[Candidate]:
+        """What has just been answered is still queued in the database until the next commit; the frontier, which is
+        asked after that, leaves alone what its crawl really has in its queue."""
         found: list[Candidate] = []
         for start in range(0, len(keys), 500):
             crawls = {key: self._state.subs[self._state.pages[key].sub].crawl for key in keys[start : start + 500]}
             visits = Visit.objects.filter(page__key__in=crawls, crawl__in=set(crawls.values()))
             known = {
-                (key, crawl): (depth, role, state)
-                for key, crawl, depth, role, state in visits.values_list("page__key", "crawl", "depth", "role", "state")
+                (key, crawl): (depth, role)
+                for key, crawl, depth, role in visits.values_list("page__key", "crawl", "depth", "role")
             }
             for key, url, host in Page.objects.filter(key__in=crawls).values_list("key", "url", "host__name"):
-                depth, role, state = known.get((key, crawls[key]), (0, 0, State.DONE))
-                if state != State.QUEUED:  # else its crawl has it in its queue already
-                    found.append(Candidate(key, url, host, crawls[key], depth, role=role))
+                depth, role = known.get((key, crawls[key]), (0, 0))
+                found.append(Candidate(key, url, host, crawls[key], depth, role=role))
         return found
 
     def _allowed(self, key: int, now: float, told: bool = False) -> bool:

@@ -21,7 +21,7 @@ from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.search.index import SearchError, folder_of
 from hemeroteca.search.preferences import load_preferences
 from hemeroteca.search.query.parser import parse
-from hemeroteca.search.results import Options
+from hemeroteca.search.results import SearchOptions
 from hemeroteca.search.searcher import Searcher, open_searcher
 from hemeroteca.watch import change_feeds, notices, services
 from hemeroteca.watch.fields import plain
@@ -118,7 +118,7 @@ class SavedSearchRun:
         return found
 
 
-def _run(search: SavedSearch, searcher: Searcher, options: Options) -> int:
+def _run(search: SavedSearch, searcher: Searcher, options: SearchOptions) -> int:
     known = set(SavedMatch.objects.filter(search=search).values_list("key", flat=True))
     new = searcher.matching(search.query, options, known)
     if not new:
@@ -145,7 +145,7 @@ def _channels(search: SavedSearch) -> list[Channel]:
     return list(Channel.objects.filter(active=True, changes=True, subscription=None, collection=None))
 
 
-def _facts(search: SavedSearch, searcher: Searcher, options: Options, keys: list[int]) -> dict[str, Any]:
+def _facts(search: SavedSearch, searcher: Searcher, options: SearchOptions, keys: list[int]) -> dict[str, Any]:
     base = settings.CONFIG.public_url.rstrip("/")
     shown = searcher.described(search.query, options, keys[:SHOWN])
     return {
@@ -166,8 +166,8 @@ def _facts(search: SavedSearch, searcher: Searcher, options: Options, keys: list
     }
 
 
-def _options() -> Options:
-    return Options(every=True, tagged=notes.tagged, preferences=load_preferences(settings.INSTANCE.index_dir))
+def _options() -> SearchOptions:
+    return SearchOptions(every=True, tagged=notes.tagged, preferences=load_preferences(settings.INSTANCE.index_dir))
 
 
 def _searcher() -> Searcher:

@@ -28,7 +28,7 @@ from hemeroteca.errors import Invalid, Refused
 from hemeroteca.frontier.models import Visit
 from hemeroteca.frontier.visit import Ending, How, State
 from hemeroteca.ingest.difference import Difference
-from hemeroteca.ingest.rules import Comparison, Judge
+from hemeroteca.ingest.rules import ComparisonRules, Judge
 from hemeroteca.predict import policy_of
 from hemeroteca.urls.candidate import Candidate, UrlRole
 from hemeroteca.watch import observations, queries
@@ -47,7 +47,7 @@ from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Subscription, WatchedPage
 from hemeroteca.watch.next_visit import NextVisit
 from hemeroteca.watch.outages import Outages
-from hemeroteca.watch.plan import PageChoice, Plan
+from hemeroteca.watch.plan import PageChoice, WatchPlan
 from hemeroteca.watch.policy_pages import PolicyPages, calendar_of
 from hemeroteca.watch.requisite_checks import Requisites
 from hemeroteca.watch.scheduler_state import ActivePage, ActiveSubscription, SchedulerState, VisitUnderWay, domain_of
@@ -69,7 +69,7 @@ class Scheduler:
     def __init__(self, config: Config, data: Path, clock: Callable[[], float] = time.time) -> None:
         self.state = state = SchedulerState(config, data, clock)
         state.budgets = Budgets(state)
-        state.plan = Plan(state)
+        state.plan = WatchPlan(state)
         state.outages = Outages(state)
         state.announcements = Announcements(state)
         state.next_visit = NextVisit(state)
@@ -181,7 +181,7 @@ class Scheduler:
     def judges(self, crawl: int, url: str) -> list[Judge]:
         """How a page is compared for each subscription that covers it; that of the crawl first."""
         sub = self.state.by_crawl.get(crawl)
-        alike: dict[Comparison, list[int]] = {}
+        alike: dict[ComparisonRules, list[int]] = {}
         for other in self.state.covering(sub, url) if sub is not None else ():
             alike.setdefault(other.comparison, []).append(other.id)
         return [Judge(comparison, tuple(numbers)) for comparison, numbers in alike.items()]
@@ -390,7 +390,7 @@ class ActiveSubscriptions:
         sub.in_burst = row.in_burst
         self._state.is_shut(sub, self._state.now)  # a zone that is gone shows here
         sub.matcher = urls.ScopeMatcher(msgspec.convert(row.crawl.options["scope"], urls.Scope))
-        sub.comparison = msgspec.convert(row.comparison, Comparison)
+        sub.comparison = msgspec.convert(row.comparison, ComparisonRules)
         sub.collection = row.collection_id
         sub.budget.resize(row.visits_per_day, row.bytes_per_day)
         if row.collection is not None:
@@ -428,7 +428,7 @@ class ActiveSubscriptions:
             collection=row.collection_id,
             seeds=[urls.key(seed) for seed in row.crawl.seeds],
             matcher=urls.ScopeMatcher(scope),
-            comparison=Comparison(),
+            comparison=ComparisonRules(),
             domain=domain_of(row.url),
             budget=self._state.budgets.subscription(row.pk),
             key=_key(row),

@@ -18,7 +18,7 @@ from hemeroteca import urls
 from hemeroteca.archive.services import db_uuid
 from hemeroteca.config import Config
 from hemeroteca.ingest.difference import Difference
-from hemeroteca.ingest.rules import Comparison
+from hemeroteca.ingest.rules import ComparisonRules
 from hemeroteca.watch.answered_visit import DAY_MS, LESSON_MS, AnsweredVisit
 from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Signal, SignalSource, Subscription, WatchedPage
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hemeroteca.watch.budgets import Budget, Budgets
     from hemeroteca.watch.next_visit import NextVisit
     from hemeroteca.watch.outages import Outages
-    from hemeroteca.watch.plan import Plan
+    from hemeroteca.watch.plan import WatchPlan
     from hemeroteca.watch.requisite_checks import Requisites
     from hemeroteca.watch.scheduler import ActiveSubscriptions
     from hemeroteca.watch.site_runs import SiteRuns
@@ -55,7 +55,7 @@ class ActiveSubscription:
     collection: int | None
     seeds: list[int]
     matcher: urls.ScopeMatcher
-    comparison: Comparison
+    comparison: ComparisonRules
     domain: str  # registrable domain of its address: all its pages are below it
     budget: "Budget"
     key: tuple[object, ...]  # what must not change without loading its pages again
@@ -139,7 +139,7 @@ class UnderWay:
 
 class SchedulerState:
     budgets: "Budgets"
-    plan: "Plan"
+    plan: "WatchPlan"
     announcements: "Announcements"
     outages: "Outages"
     next_visit: "NextVisit"

@@ -21,7 +21,7 @@ from hemeroteca.accounts.models import User
 from hemeroteca.errors import Conflict, Denied, Invalid, NotFound
 from hemeroteca.frontier import services as frontier
 from hemeroteca.ingest.costly import check_rules
-from hemeroteca.ingest.rules import Comparison, CrawlOptions
+from hemeroteca.ingest.rules import ComparisonRules, CrawlOptions
 from hemeroteca.plain import whole_number
 from hemeroteca.predict import POLICIES, policy_of
 from hemeroteca.watch import notice_conditions, time_windows
@@ -62,21 +62,9 @@ DIRECTED = frozenset(
 )  # fmt: skip
 # Fields of an order that are not columns of their own: each has its place in `_read` and `order_of`.
 PLACED = {
-    "url",
-    "scope",
-    "include",
-    "exclude",
-    "depth",
-    "collection",
-    "category",
-    "notify",
-    "threshold",
-    "ignore",
-    "keep",
-    "ignore_text",
-    "weights",
-}
-PLACED |= {"mode", "windows"}
+    "url", "scope", "include", "exclude", "depth", "collection", "category", "notify", "threshold", "ignore", "keep",
+    "ignore_text", "weights", "mode", "windows",
+}  # fmt: skip
 OWN_COLUMNS = tuple(name for name in SUBSCRIPTION if name not in PLACED)
 
 
@@ -358,7 +346,7 @@ def find(number: int, actor: Actor = SYSTEM, action: str = "watch.subscriptions"
 def order_of(subscription: Subscription) -> Order:
     """The order that would make this subscription."""
     scope = scope_of(subscription)
-    comparison = msgspec.convert(subscription.comparison, Comparison)
+    comparison = msgspec.convert(subscription.comparison, ComparisonRules)
     windows = msgspec.convert(subscription.windows, list[time_windows.Window])
     return Order(
         url=subscription.url,
@@ -419,8 +407,7 @@ def set_channel_active(actor: Actor, number: int, active: bool) -> Channel:
 
 
 def remove_channel(actor: Actor, number: int) -> None:
-    channel = find_channel(number, actor)
-    channel.delete()
+    find_channel(number, actor).delete()
 
 
 def find_channel(number: int, actor: Actor = SYSTEM) -> Channel:
@@ -534,7 +521,7 @@ def _undecided(actor: Actor, number: int) -> Subscription:
 def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
     """Columns of the subscription, options and seeds of its crawl; raises Invalid for what cannot be done."""
     given = {name: field.check(getattr(order, name)) for name, field in SUBSCRIPTION.items()}
-    url = _address(given["url"])
+    url = urls.typed(given["url"])
     scope = urls.Scope(
         kind=given["scope"] or ("host" if urls.origin(url) + "/" == url else "page"),
         seeds=(url,),
@@ -542,7 +529,7 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
         exclude=given["exclude"],
         depth=given["depth"],
     )
-    comparison = Comparison(**{name: given[name] for name in Comparison.__struct_fields__})
+    comparison = ComparisonRules(**{name: given[name] for name in ComparisonRules.__struct_fields__})
     mode, fixed_hours = _mode(given["mode"])
     if mode != "auto" and getattr(policy_of(mode), "budgeted", False) and not given["visits_per_day"]:
         raise Invalid(f"the policy {mode} shares out a budget; give visits_per_day too")
@@ -570,10 +557,6 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
         "notify": [str(notice_conditions.read(text)) for text in given["notify"]],
     }
     return values, CrawlOptions(scope=scope, requisites=given["requisites"], watch=comparison), [url]
-
-
-def _address(text: str) -> str:
-    return urls.typed(text)
 
 
 def _mode(text: str) -> tuple[str, float]:

@@ -20,7 +20,7 @@ import numpy as np
 from django.db.models.functions import Coalesce
 from numpy.typing import NDArray
 
-from hemeroteca import urls
+from hemeroteca import spreadsheet, urls
 from hemeroteca.watch import queries
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
 from hemeroteca.watch.models import Observation, WatchedPage
@@ -214,20 +214,7 @@ def series(
 
 
 def as_csv(rows: Iterable[Metrics]) -> str:
-    import csv
-    import io
-
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(COLUMNS)
-    for row in rows:
-        writer.writerow([spreadsheet_cell(getattr(row, column)) for column in COLUMNS])
-    return out.getvalue()
-
-
-def spreadsheet_cell(value: Any) -> Any:
-    """A name that begins like a formula must not become one in a spreadsheet."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(tuple("=+-@\t\r")) else value
+    return spreadsheet.text([COLUMNS, *map(msgspec.structs.astuple, rows)])
 
 
 def _sum(page: Ints, values: Floats, count: int) -> Floats:

@@ -9,8 +9,6 @@ bursts       exceptional days
 frequencies  lost, vain visits and mean P beside fixed frequencies
 """
 
-import csv
-import io
 import shutil
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -23,6 +21,7 @@ from django.conf import settings
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
+from hemeroteca import spreadsheet
 from hemeroteca.errors import NotFound
 from hemeroteca.predict.policies import day_chances
 from hemeroteca.warc.timestamps import moment
@@ -50,11 +49,7 @@ class SiteReport(msgspec.Struct):
     definitions: dict[str, str] = {}
 
     def as_csv(self) -> str:
-        out = io.StringIO()
-        writer = csv.writer(out)
-        writer.writerow(self.columns)
-        writer.writerows([site_metrics.spreadsheet_cell(value) for value in row] for row in self.rows)
-        return out.getvalue()
+        return spreadsheet.text([self.columns, *self.rows])
 
     def as_chart(self) -> dict[str, Any]:
         """A Vega-Lite specification with its data."""

@@ -13,13 +13,13 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from xml.parsers import expat
 
+from hemeroteca import spreadsheet
 from hemeroteca.accounts import Actor
 from hemeroteca.accounts.models import User
 from hemeroteca.errors import Denied, Invalid, Refused
 from hemeroteca.watch.fields import SUBSCRIPTION, Order
 from hemeroteca.watch.models import Subscription
 from hemeroteca.watch.services import order_of, subscribe
-from hemeroteca.watch.site_metrics import spreadsheet_cell
 
 MAX_FILE_BYTES = 16 << 20
 MAX_ROWS = 100_000
@@ -28,7 +28,7 @@ TOLD = ("daily_chance", "group", "behaviour")  # columns of facts: written, and 
 
 
 @dataclass
-class Line:
+class LineReport:
     """What became of one line."""
 
     number: int
@@ -38,24 +38,24 @@ class Line:
 
 
 @dataclass
-class ImportReport:
+class SubscriptionsReport:
     new: int = 0
     known: int = 0
     refused: int = 0
-    lines: list[Line] = field(default_factory=list)
+    lines: list[LineReport] = field(default_factory=list)
     """New subscriptions with their numbers, and refused lines with their reasons; known ones are only counted."""
 
 
 def read_file(
     actor: Actor, data: bytes, name: str, owner: User | None = None, defaults: Mapping[str, Any] | None = None
-) -> ImportReport:
+) -> SubscriptionsReport:
     """Subscribe to everything in a file; `name` tells by its ending (or the text by its beginning) which kind it is."""
     if len(data) > MAX_FILE_BYTES:
         raise Invalid(f"{name} has {len(data)} bytes, more than the {MAX_FILE_BYTES} allowed; cut it into parts")
     start = data[:1000].removeprefix(b"\xef\xbb\xbf").lstrip()
     opml = name.lower().endswith((".opml", ".xml")) or start.startswith(b"<")
     orders = read_opml(data) if opml else read_csv(data)
-    report = ImportReport()
+    report = SubscriptionsReport()
     for number, values in orders:
         url = values.get("url", "")
         try:
@@ -65,11 +65,11 @@ def read_file(
             raise
         except (Refused, ValueError) as error:
             report.refused += 1
-            report.lines.append(Line(number, url[:300], "refused", str(error)))
+            report.lines.append(LineReport(number, url[:300], "refused", str(error)))
             continue
         if new:
             report.new += 1
-            report.lines.append(Line(number, subscription.url, "new", str(subscription.pk)))
+            report.lines.append(LineReport(number, subscription.url, "new", str(subscription.pk)))
         else:
             report.known += 1
     return report
@@ -77,16 +77,13 @@ def read_file(
 
 def as_csv(subscriptions: Iterable[Subscription]) -> str:
     """What `read_csv` takes: everything people ordered; and what was found out of each, which it leaves aside."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*SUBSCRIPTION, *TOLD])
+    rows: list[list[Any]] = [[*SUBSCRIPTION, *TOLD]]
     for subscription in subscriptions:
-        order = order_of(subscription)
-        cells = [spreadsheet_cell(field.write(getattr(order, name))) for name, field in SUBSCRIPTION.items()]
-        chance = subscription.daily_chance
+        order, chance = order_of(subscription), subscription.daily_chance
+        cells = [field.write(getattr(order, name)) for name, field in SUBSCRIPTION.items()]
         known = "" if chance is None else round(chance, 4)
-        writer.writerow([*cells, known, subscription.group, subscription.behaviour])
-    return out.getvalue()
+        rows.append([*cells, known, subscription.group, subscription.behaviour])
+    return spreadsheet.text(rows, "\n")
 
 
 def as_opml(subscriptions: Iterable[Subscription]) -> str:

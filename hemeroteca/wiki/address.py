@@ -21,7 +21,7 @@ _WIKIMEDIA_DOMAINS = frozenset(
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,12}){0,2}|simple")
 
 
-class Place(msgspec.Struct, frozen=True):
+class ApiPlace(msgspec.Struct, frozen=True):
     """Where a wiki's API is, as far as the address tells; and the article that it names, if it does."""
 
     candidates: tuple[str, ...]  # addresses of api.php to try, likeliest first
@@ -29,11 +29,11 @@ class Place(msgspec.Struct, frozen=True):
     page_url: str = ""  # the address given, when it is an article's: it links to its API
 
 
-def read(text: str) -> Place:
+def read(text: str) -> ApiPlace:
     """From whatever a person gives for a wiki. Raises Invalid."""
     text = text.strip()
     if _LANGUAGE.fullmatch(text):
-        return Place((f"https://{text}.wikipedia.org/w/api.php",))
+        return ApiPlace((f"https://{text}.wikipedia.org/w/api.php",))
     if "://" not in text and "." in text:
         text = f"https://{text}"
     try:
@@ -45,7 +45,7 @@ def read(text: str) -> Place:
         raise Invalid(f"{text!r} names no wiki; give a language (es), the address of an article, or that of an api.php")
     origin = f"{parts.scheme}://{parts.netloc}"
     if parts.path.endswith("api.php"):
-        return Place((origin + parts.path,))
+        return ApiPlace((origin + parts.path,))
     title = ""
     base = ""
     query = parse_qs(parts.query)
@@ -64,7 +64,7 @@ def read(text: str) -> Place:
         paths = dict.fromkeys((f"{base}/api.php", *paths))
     if is_wikimedia(host):
         paths = {"/w/api.php": None}
-    return Place(tuple(origin + path for path in paths), title, text if title else "")
+    return ApiPlace(tuple(origin + path for path in paths), title, text if title else "")
 
 
 def name_of(api_url: str) -> str:

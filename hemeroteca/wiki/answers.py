@@ -23,7 +23,7 @@ _TEMPORARY = re.compile(r"~2\d{3}-")  # how Wikimedia names them: ~2026-12345-6
 _ADDRESS = re.compile(r"(?:\d{1,3}\.){3}(?:\d{1,3}|xxx)|[0-9A-Fa-f:]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*")
 
 
-class Page(msgspec.Struct, frozen=True):
+class WikiPage(msgspec.Struct, frozen=True):
     """An article as the wiki knows it now."""
 
     title: str
@@ -59,7 +59,7 @@ class Slot(msgspec.Struct, gc=False):
     texthidden: Flag = False
 
 
-class Entry(Slot, gc=False):
+class RevisionEntry(Slot, gc=False):
     """A revision as it is told. Before there were slots its text was its own."""
 
     revid: int = 0
@@ -85,7 +85,7 @@ class _Page(TypedDict, total=False):
     ns: int
     title: str
     missing: Flag
-    revisions: list[Entry]
+    revisions: list[RevisionEntry]
 
 
 class _Query(TypedDict, total=False):
@@ -132,8 +132,8 @@ def pages(query: Json) -> Iterator[Json]:
     yield from found.values() if isinstance(found, dict) else found
 
 
-def page(found: Json) -> Page:
-    return Page(
+def page(found: Json) -> WikiPage:
+    return WikiPage(
         title=str(found.get("title", "")),
         pageid=int(found.get("pageid", 0)),
         ns=int(found.get("ns", 0)),
@@ -145,7 +145,7 @@ def page(found: Json) -> Page:
 
 
 def revision(
-    found: Entry, wiki: str, locale: str, of: Page, now_ms: int, temporary: tuple[str, ...] = ()
+    found: RevisionEntry, wiki: str, locale: str, of: WikiPage, now_ms: int, temporary: tuple[str, ...] = ()
 ) -> tuple[Revision, list[Text]]:
     """A revision and the texts that came with it."""
     slots = found.slots if isinstance(found.slots, dict) else {}
@@ -201,7 +201,7 @@ def revision(
     return row, texts
 
 
-def event(found: Json, wiki: str, locale: str, of: Page, now_ms: int) -> Event:
+def event(found: Json, wiki: str, locale: str, of: WikiPage, now_ms: int) -> Event:
     """An entry of the log."""
     return Event(
         wiki=wiki,
@@ -220,6 +220,7 @@ def event(found: Json, wiki: str, locale: str, of: Page, now_ms: int) -> Event:
     )
 
 
+@lru_cache(4096)  # few people make most edits
 def is_temporary(user: str, patterns: tuple[str, ...] = ()) -> bool:
     """Whether a name is that of a temporary account, by the wiki's own patterns (`$1` stands for what varies)."""
     return (_named(patterns) if patterns else _TEMPORARY).match(user) is not None
@@ -230,6 +231,7 @@ def _named(patterns: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(re.escape(pattern).replace(r"\$1", ".+") + r"\Z" for pattern in patterns))
 
 
+@lru_cache(4096)
 def is_address(user: str) -> bool:
     """Whether a name is an IP address: an edit without an account, before there were temporary ones."""
     return _ADDRESS.fullmatch(user) is not None

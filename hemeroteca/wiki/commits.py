@@ -1,10 +1,10 @@
 """Files into the lake: rows gathered, written to files, and made true by one transaction. The only writer of both.
 
-The order that makes a kill harmless: the names of new files are noted as drafts; the files are written, whole and
-durable; one transaction makes them live, moves the articles on, and raises the version of the manifest. A file whose
-row never became live is swept away later, and so is a file of texts, which is written as they come, whose writer was
-killed before it had a name. Two writers of one article: each commit names the version of the article it
-began with, so the second one's rows are thrown away and it goes on from what the first one kept.
+The order that makes a kill harmless: files are written, whole, without a name; their names are noted, and each gets its
+own, durably; one transaction makes them live, moves the articles on, and raises the version of the manifest. A file
+whose row never became live is swept away later, and so is one whose writer was killed before it had a name. Two writers
+of one article: each commit names the version of the article it began with, so the second one's rows are thrown away and
+it goes on from what the first one kept.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Count, F, Sum
 
 from hemeroteca.errors import Unavailable
+from hemeroteca.lake import manifest as lake_manifest
 from hemeroteca.lake.files import LakeFiles
+from hemeroteca.lake.manifest import Manifest
 from hemeroteca.lake.revisions import EARLIER, EVENTS, REVISIONS, TEXTS, Event, Revision, Text, bucket
 from hemeroteca.warc.store import StoreError
 from hemeroteca.wiki.budget import now_ms
 from hemeroteca.wiki.models import Article, LakeFile, LakeVersion, Wiki
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from hemeroteca.lake.engine import Manifest
     from hemeroteca.lake.parquet import TextWriter
 
 MAX_ROWS = 20_000  # held before they are written
@@ -43,7 +43,7 @@ FILES_IN_PART = 8  # of one table, wiki and bucket, before they are made into on
 MAX_COMPACTED_BYTES = 256 << 20  # a file of this size is left as it is
 
 
-class Change(msgspec.Struct):
+class ArticleChange(msgspec.Struct):
     """What is to be kept of one article, and what its row becomes."""
 
     article: int
@@ -57,10 +57,21 @@ class Change(msgspec.Struct):
     brought: int = 0  # texts that are in their file already
 
 
+class Draft(msgspec.Struct, frozen=True):
+    """A file that is written and has no name yet."""
+
+    table: str
+    bucket: int
+    updates: bool  # its rows replace those of other files
+    rows: int
+    bytes: int
+    path: Path
+
+
 class Overtaken(Exception):  # noqa: N818 - a state, not an error
     """Another writer kept something of these articles meanwhile; what was read must be compared anew."""
 
-    def __init__(self, articles: Sequence[int], changes: Sequence[Change] = ()) -> None:
+    def __init__(self, articles: Sequence[int], changes: Sequence[ArticleChange] = ()) -> None:
         super().__init__(f"articles {', '.join(map(str, articles))} were written by another worker")
         self.articles = tuple(articles)
         self.changes = changes  # what was thrown away
@@ -72,11 +83,11 @@ class Buffer:
     def __init__(self, wiki: Wiki, files: LakeFiles | None = None) -> None:
         self._wiki = wiki
         self._files = files or lake_files()
-        self._changes: list[Change] = []
+        self._changes: list[ArticleChange] = []
         self._texts: dict[int, TextWriter] = {}  # by bucket
         self._rows = self._held = self._written = 0
 
-    def add(self, change: Change, mixed: bool = False) -> None:
+    def add(self, change: ArticleChange, mixed: bool = False) -> None:
         """Take a change. Its texts go to their file at once, unless articles come `mixed` and must be sorted first."""
         self._rows += len(change.revisions) + len(change.changed) + len(change.events) + 1
         if mixed:
@@ -97,8 +108,12 @@ class Buffer:
 
     def write(self) -> None:
         """Keep everything gathered. Raises Overtaken with the articles whose part was thrown away."""
-        lost: list[Change] = []
-        texts = self._finished_texts()
+        lost: list[ArticleChange] = []
+        writers, self._texts = self._texts, {}
+        texts = [
+            Draft(TEXTS, number, False, writer.rows, writer.close(), writer.target)
+            for number, writer in writers.items()
+        ]
         while self._changes:
             try:
                 commit(self._wiki, self._changes, self._files, texts)
@@ -107,8 +122,6 @@ class Buffer:
                 lost += [change for change in self._changes if change.article in overtaken.articles]
                 self._changes = [change for change in self._changes if change.article not in overtaken.articles]
                 texts = self._texts_without(overtaken.articles, texts)
-        else:
-            _discard(texts, self._files)
         self._changes, self._rows, self._held, self._written = [], 0, 0, 0
         if lost:
             raise Overtaken(list(dict.fromkeys(change.article for change in lost)), lost)
@@ -120,59 +133,51 @@ class Buffer:
             self._texts[number] = TextWriter(self._files.draft())
         return self._texts[number]
 
-    def _texts_without(self, articles: Sequence[int], texts: list[LakeFile]) -> list[LakeFile]:
+    def _texts_without(self, articles: Sequence[int], texts: Sequence[Draft]) -> list[Draft]:
         """The same files without the texts of some articles: whoever was quicker has kept those."""
         from hemeroteca.lake import parquet
 
         pages = set(Article.objects.filter(pk__in=articles).values_list("pageid", flat=True))
-        kept: dict[int, tuple[Path, int, int]] = {}
-        for file in texts:
-            draft = self._files.draft()
-            rows, size = parquet.without(TEXTS, self._files.local(file.name), pages, draft)
+        kept = []
+        for text in texts:
+            path = self._files.draft()
+            rows, size = parquet.without(TEXTS, text.path, pages, path)
+            text.path.unlink()
             if rows:
-                kept[file.bucket] = (draft, rows, size)
-        _discard(texts, self._files)
-        made = _note_drafts(self._wiki, {(TEXTS, number, False): rows for number, (_, rows, _) in kept.items()})
-        for file in made:
-            draft, _, file.bytes = kept[file.bucket]
-            self._files.put(draft, file.name)
-        return made
-
-    def _finished_texts(self) -> list[LakeFile]:
-        """The files of texts, whole and durable, not live yet."""
-        writers, self._texts = self._texts, {}
-        made = _note_drafts(self._wiki, {(TEXTS, number, False): writer.rows for number, writer in writers.items()})
-        for file in made:
-            file.bytes = writers[file.bucket].close()
-            self._files.put(writers[file.bucket].target, file.name)
-        return made
+                kept.append(msgspec.structs.replace(text, rows=rows, bytes=size, path=path))
+            else:
+                path.unlink()
+        return kept
 
 
-def commit(wiki: Wiki, changes: Sequence[Change], files: LakeFiles, texts: Sequence[LakeFile] = ()) -> None:
-    """Keep these changes, all of them or none. `texts`: files of their texts that are in their place already."""
+def commit(wiki: Wiki, changes: Sequence[ArticleChange], files: LakeFiles, texts: Sequence[Draft] = ()) -> None:
+    """Keep these changes, all of them or none. `texts`: files of their texts; drafts again after Overtaken."""
     versions: dict[int, int] = {}
+    fields: dict[int, dict[str, Any]] = defaultdict(dict)
+    added: dict[int, int] = defaultdict(int)
     for change in changes:
         first = versions.setdefault(change.article, change.version)
         if change.version != first:
             raise ValueError("changes of one article in one commit begin with the same version")
-    made = _write_files(wiki, changes, files)
+        fields[change.article] |= change.fields
+        added[change.article] += len(change.revisions)
+    made = _give_names(wiki.pk, [*texts, *_write_rows(changes, files)], files)
     try:
         with transaction.atomic():
-            late = _late(versions)
+            _lock(raises=bool(made))
+            late = []
+            for article, version in versions.items():
+                moved = {"version": version + 1, "revisions": F("revisions") + added[article]}
+                # One that is no longer at the version its writer read is not ours to change.
+                if not Article.objects.filter(pk=article, version=version).update(**fields[article], **moved):
+                    late.append(article)
             if late:
                 raise Overtaken(late)
-            fields: dict[int, dict[str, Any]] = defaultdict(dict)
-            added: dict[int, int] = defaultdict(int)
-            for change in changes:
-                fields[change.article] |= change.fields
-                added[change.article] += len(change.revisions)
-            for article, values in fields.items():
-                values = {**values, "version": versions[article] + 1, "revisions": F("revisions") + added[article]}
-                Article.objects.filter(pk=article).update(**values)
-            if made or texts:
-                _go_live([*made, *texts])
-                _raise_version()
+            if made:
+                _go_live(made)
     except Overtaken:
+        for file, text in zip(made, texts, strict=False):
+            files.withdraw(file.name, text.path)
         _discard(made, files)
         raise
 
@@ -186,8 +191,6 @@ def lake_files() -> LakeFiles:
 
 def manifest() -> Manifest:
     """Which files count now, and the articles beside them."""
-    from hemeroteca.lake import engine
-
     with transaction.atomic():
         version = current_version()
         bases: dict[str, list[str]] = defaultdict(list)
@@ -196,7 +199,7 @@ def manifest() -> Manifest:
         for table, name, replaces in live.values_list("table", "name", "updates"):
             (updates if replaces else bases)[table].append(name)
         articles = tuple(_as_seen(article) for article in Article.objects.select_related("wiki").order_by("pk"))
-    return engine.Manifest(
+    return Manifest(
         version,
         {table: tuple(names) for table, names in bases.items()},
         {table: tuple(names) for table, names in updates.items()},
@@ -206,14 +209,12 @@ def manifest() -> Manifest:
 
 def part(wiki: Wiki, pageid: int) -> Manifest:
     """The files that may hold rows of one article; enough to ask about it."""
-    from hemeroteca.lake import engine
-
     live = LakeFile.objects.filter(state=LakeFile.State.LIVE, wiki=wiki, bucket=bucket(pageid)).order_by("name")
     bases: dict[str, list[str]] = defaultdict(list)
     updates: dict[str, list[str]] = defaultdict(list)
     for table, name, replaces in live.values_list("table", "name", "updates"):
         (updates if replaces else bases)[table].append(name)
-    return engine.Manifest(0, {k: tuple(v) for k, v in bases.items()}, {k: tuple(v) for k, v in updates.items()})
+    return Manifest(0, {k: tuple(v) for k, v in bases.items()}, {k: tuple(v) for k, v in updates.items()})
 
 
 def current_version() -> int:
@@ -251,22 +252,16 @@ def compact(files: LakeFiles, progress: Any = None, files_in_part: int = FILES_I
         bases = [files.local(member.name) for member in members if not member.updates]
         updates = [files.local(member.name) for member in members if member.updates]
         rows, size = parquet.merge(found["table"], bases, updates, draft)
-        merged = LakeFile(
-            table=found["table"], wiki_id=found["wiki"], bucket=found["bucket"], rows=rows, bytes=size,
-            name=_name(found["table"], found["wiki"], found["bucket"]), changed_ms=now_ms(),
-        )  # fmt: skip
-        merged.save()
-        files.put(draft, merged.name)
+        merged = _give_names(found["wiki"], [Draft(found["table"], found["bucket"], False, rows, size, draft)], files)
         with transaction.atomic():
-            _lock()
+            _lock(raises=True)
             replaced = LakeFile.objects.filter(pk__in=[member.pk for member in members], state=LakeFile.State.LIVE)
             if replaced.update(state=LakeFile.State.DROPPED, changed_ms=now_ms()) == len(members):
-                _go_live([merged])
-                _raise_version()
+                _go_live(merged)
                 gone += len(members) - 1
                 continue
             transaction.set_rollback(True)
-        _discard([merged], files)  # somebody else compacted it
+        _discard(merged, files)  # somebody else compacted it
     return gone
 
 
@@ -280,9 +275,11 @@ def sweep(files: LakeFiles) -> int:
     return len(old)
 
 
-def _write_files(wiki: Wiki, changes: Sequence[Change], files: LakeFiles) -> list[LakeFile]:
+def _write_rows(changes: Sequence[ArticleChange], files: LakeFiles) -> list[Draft]:
     parts: Mapping[tuple[str, int, bool], list[Any]] = defaultdict(list)
     for change in changes:
+        for row in (*change.revisions, *change.changed):
+            row.version = change.version + 1
         for table, rows, replaces in (
             (REVISIONS, change.revisions, False),
             (REVISIONS, change.changed, True),
@@ -290,58 +287,48 @@ def _write_files(wiki: Wiki, changes: Sequence[Change], files: LakeFiles) -> lis
             (TEXTS, change.texts, False),
             (EVENTS, change.events, False),
         ):
-            for row in rows:
-                if isinstance(row, Revision) and table == REVISIONS:
-                    row.version = change.version + 1
-                parts[table, bucket(row.pageid), replaces].append(row)
+            for page, found in groupby(rows, attrgetter("pageid")):
+                parts[table, bucket(page), replaces] += found
     if not parts:
         return []
     from hemeroteca.lake import parquet
 
-    made = _note_drafts(wiki, {part: len(rows) for part, rows in parts.items()})
-    for file in made:
-        draft = files.draft()
-        file.bytes = parquet.write(file.table, parts[file.table, file.bucket, file.updates], draft)
-        files.put(draft, file.name)
+    drafts = []
+    for (table, number, replaces), rows in parts.items():
+        path = files.draft()
+        drafts.append(Draft(table, number, replaces, len(rows), parquet.write(table, rows, path), path))
+    return drafts
+
+
+def _give_names(wiki: int, drafts: Sequence[Draft], files: LakeFiles) -> list[LakeFile]:
+    """Note the names of finished files, then put each in its place, whole and durable. They are not live yet."""
+    made = [
+        LakeFile(
+            table=draft.table, wiki_id=wiki, bucket=draft.bucket, updates=draft.updates, rows=draft.rows,
+            bytes=draft.bytes, changed_ms=now_ms(),
+            # without `wiki=`: engines would take that for a column of theirs
+            name=f"{draft.table}/{wiki}/{draft.bucket:02d}/{uuid.uuid4().hex}.parquet",
+        )
+        for draft in drafts
+    ]  # fmt: skip
+    LakeFile.objects.bulk_create(made)
+    for file, draft in zip(made, drafts, strict=True):
+        files.put(draft.path, file.name)
     return made
 
 
-def _note_drafts(wiki: Wiki, parts: Mapping[tuple[str, int, bool], int]) -> list[LakeFile]:
-    """Rows for files to come: (table, bucket, whether they replace rows) and how many rows each has."""
-    made = [
-        LakeFile(
-            table=table, wiki=wiki, bucket=number, updates=replaces, rows=rows, changed_ms=now_ms(),
-            name=_name(table, wiki.pk, number),
+def _lock(raises: bool) -> None:
+    """Commits go one by one: the manifest has one version, which is raised where its files change."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO lake_version (id, number) VALUES (1, %s)"
+            " ON CONFLICT (id) DO UPDATE SET number = lake_version.number + excluded.number",
+            [int(raises)],
         )
-        for (table, number, replaces), rows in parts.items()
-    ]  # fmt: skip
-    return LakeFile.objects.bulk_create(made)
-
-
-def _name(table: str, wiki: int, number: int) -> str:
-    # without `wiki=`: engines would take that for a column of theirs
-    return f"{table}/{wiki}/{number:02d}/{uuid.uuid4().hex}.parquet"
-
-
-def _late(versions: Mapping[int, int]) -> list[int]:
-    """Articles that are no longer at the version their writer read. Their rows are ours until the transaction ends."""
-    _lock()
-    found = dict(Article.objects.select_for_update().filter(pk__in=versions).values_list("pk", "version"))
-    return [article for article, version in versions.items() if found.get(article) != version]
-
-
-def _lock() -> None:
-    """Commits go one by one: the manifest has one version."""
-    LakeVersion.objects.select_for_update().get_or_create(pk=1)
-
-
-def _raise_version() -> None:
-    LakeVersion.objects.update(number=F("number") + 1)
 
 
 def _go_live(made: Sequence[LakeFile]) -> None:
-    for file in made:
-        LakeFile.objects.filter(pk=file.pk).update(state=LakeFile.State.LIVE, bytes=file.bytes, changed_ms=now_ms())
+    LakeFile.objects.filter(pk__in=[file.pk for file in made]).update(state=LakeFile.State.LIVE, changed_ms=now_ms())
 
 
 def _discard(made: Sequence[LakeFile], files: LakeFiles) -> None:
@@ -351,9 +338,7 @@ def _discard(made: Sequence[LakeFile], files: LakeFiles) -> None:
 
 
 def _as_seen(article: Article) -> Any:
-    from hemeroteca.lake import engine
-
-    return engine.Article(
+    return lake_manifest.Article(
         wiki=article.wiki.name,
         locale=article.wiki.locale,
         ns=article.ns,

@@ -23,9 +23,9 @@ from hemeroteca.lake.revisions import Revision, Text
 from hemeroteca.plain import whole_number
 from hemeroteca.warc import timestamps
 from hemeroteca.wiki import answers, commits
-from hemeroteca.wiki.answers import Page
+from hemeroteca.wiki.answers import WikiPage
 from hemeroteca.wiki.budget import now_ms
-from hemeroteca.wiki.commits import Buffer, Change, Overtaken
+from hemeroteca.wiki.commits import ArticleChange, Buffer, Overtaken
 from hemeroteca.wiki.extraction import Known, load_known
 from hemeroteca.wiki.models import Article, Wiki
 
@@ -35,7 +35,7 @@ MAX_NAMESPACE = 100_000
 UNPACKERS = ("7z", "7zz", "7zr", "7za")
 
 
-class Imported(msgspec.Struct):
+class ImportedDump(msgspec.Struct):
     wiki: str = ""
     articles: int = 0
     revisions: int = 0  # new ones
@@ -44,10 +44,10 @@ class Imported(msgspec.Struct):
     unreadable: int = 0  # lines or revisions without a number or a time
 
 
-def read(path: Path, wiki: str, locale: str, text: bool, progress: Callable[[int, str], None]) -> Imported:
+def read(path: Path, wiki: str, locale: str, text: bool, progress: Callable[[int, str], None]) -> ImportedDump:
     """Import a dump, whichever of both it is."""
     now = now_ms()
-    result = Imported()
+    result = ImportedDump()
     with _told_when_broken(path), opened(path) as file:
         head = file.peek(4096)[:4096]  # type: ignore[attr-defined]
         if b"<mediawiki" in head:
@@ -83,15 +83,15 @@ class _Import:
     """Rows of a dump, article by article, into the lake."""
 
     def __init__(
-        self, name: str, locale: str, site: Site, result: Imported, progress: Callable[[int, str], None]
+        self, name: str, locale: str, site: Site, result: ImportedDump, progress: Callable[[int, str], None]
     ) -> None:
         self._name, self._locale, self._site = name, locale, site
         self._result = result
         self._progress = progress
         self._wiki: Wiki | None = None
 
-    def take(self, rows: Iterator[tuple[Page, Revision, list[Text]]]) -> None:
-        page: Page | None = None
+    def take(self, rows: Iterator[tuple[WikiPage, Revision, list[Text]]]) -> None:
+        page: WikiPage | None = None
         held: list[tuple[Revision, list[Text]]] = []
         for found, row, texts in rows:
             if page is not None and (found.pageid != page.pageid or len(held) >= 5_000):
@@ -102,7 +102,7 @@ class _Import:
         if page is not None:
             self._keep(page, held, True)
 
-    def _keep(self, page: Page, held: list[tuple[Revision, list[Text]]], last: bool) -> None:
+    def _keep(self, page: WikiPage, held: list[tuple[Revision, list[Text]]], last: bool) -> None:
         wiki = self._wiki or self._find_wiki(held[0][0])
         while True:
             article, _ = Article.objects.get_or_create(
@@ -132,7 +132,7 @@ class _Import:
         now = now_ms()
         buffer = Buffer(wiki)
         buffer.add(
-            Change(
+            ArticleChange(
                 article.pk,
                 article.version,
                 new,
@@ -199,7 +199,7 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
 
 def revisions(
     chunks: Iterator[bytes], wiki: str, locale: str, now: int, text: bool, site: Site | None = None
-) -> Iterator[tuple[Page, Revision, list[Text]]]:
+) -> Iterator[tuple[WikiPage, Revision, list[Text]]]:
     """Revisions of an XML dump or of Special:Export, in the order of the file."""
     from lxml import etree
 
@@ -258,7 +258,7 @@ def _read_site(site: Site, name: str, text: str) -> None:
 
 def _revision(
     element: Any, page: dict[str, Any], wiki: str, locale: str, now: int, text: bool
-) -> tuple[Page, Revision, list[Text]] | None:
+) -> tuple[WikiPage, Revision, list[Text]] | None:
     from lxml import etree
 
     parts = {etree.QName(part).localname: part for part in element}
@@ -266,7 +266,7 @@ def _revision(
     revid, pageid = _number(number), _number(page.get("id"))
     if revid is None or stamp is None or pageid is None:
         return None
-    of = Page(title=page.get("title", ""), pageid=pageid, ns=_namespace(page.get("ns") or ""))
+    of = WikiPage(title=page.get("title", ""), pageid=pageid, ns=_namespace(page.get("ns") or ""))
     person = {etree.QName(part).localname: part for part in parts.get("contributor", ())}
     hidden = {name for name in ("contributor", "comment", "text") if name in parts and parts[name].get("deleted")}
     ip, user, userid = _text(person, "ip"), _text(person, "username"), _text(person, "id")
@@ -359,8 +359,8 @@ MAX_LINE = 1 << 20
 
 
 def history(
-    file: IO[bytes], wiki: str, locale: str, now: int, result: Imported
-) -> Iterator[tuple[Page, Revision, list[Text]]]:
+    file: IO[bytes], wiki: str, locale: str, now: int, result: ImportedDump
+) -> Iterator[tuple[WikiPage, Revision, list[Text]]]:
     """Revisions of one of Wikimedia's history dumps; what else happened (users, pages) is passed over."""
     while line := file.readline(MAX_LINE):
         cells = line.decode("utf-8", "replace").rstrip("\n").split("\t")
@@ -376,7 +376,7 @@ def history(
             yield *found, []
 
 
-def _history_row(cells: list[str], wiki: str, locale: str, now: int) -> tuple[Page, Revision] | None:
+def _history_row(cells: list[str], wiki: str, locale: str, now: int) -> tuple[WikiPage, Revision] | None:
     def cell(name: str) -> str:
         return cells[_PLACE[name]] if _PLACE[name] < len(cells) else ""
 
@@ -386,7 +386,7 @@ def _history_row(cells: list[str], wiki: str, locale: str, now: int) -> tuple[Pa
         return None
     title = (cell("page_title") or cell("page_title_historical")).replace("_", " ")
     space = cell("page_namespace") or cell("page_namespace_historical")
-    of = Page(title=title, pageid=pageid, ns=_namespace(space))
+    of = WikiPage(title=title, pageid=pageid, ns=_namespace(space))
     hidden = set(cell("revision_deleted_parts").split(","))
     sha1 = answers.hexadecimal(cell("revision_text_sha1"))
     user = cell("event_user_text") or cell("event_user_text_historical")
@@ -431,4 +431,4 @@ def _site_of(database: str) -> str:
     return database
 
 
-__all__ = ["Imported", "Known", "history", "opened", "read", "revisions"]
+__all__ = ["ImportedDump", "Known", "history", "opened", "read", "revisions"]

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import msgspec
+from django.db import IntegrityError, transaction
 
 from hemeroteca.errors import NotFound
 from hemeroteca.lake.revisions import EVENTS, REVISIONS, TEXTS, Event, Revision, Text
 from hemeroteca.warc import timestamps
 from hemeroteca.wiki import answers, commits, schedule, scraping
-from hemeroteca.wiki.answers import Page
+from hemeroteca.wiki.answers import WikiPage
 from hemeroteca.wiki.budget import now_ms
-from hemeroteca.wiki.commits import Buffer, Change, Overtaken
+from hemeroteca.wiki.commits import ArticleChange, Buffer, Overtaken
 from hemeroteca.wiki.mediawiki import ApiClosed, ApiError, WikiClient
 from hemeroteca.wiki.models import Article, Wiki
 
@@ -61,7 +63,7 @@ class Extracted(msgspec.Struct):
     source: str = "api"
 
 
-class Options(msgspec.Struct, frozen=True):
+class ExtractionOptions(msgspec.Struct, frozen=True):
     text: bool = False
     max_revisions: int = 0  # of each article, beginning with the oldest; 0: all
     verify: bool = False  # walk all numbers, also those that are kept
@@ -78,11 +80,16 @@ class Known(msgspec.Struct):
     sha1s: dict[int, str | None] = {}  # by number, while a history is walked
     notes: list[tuple[str, int]] = []  # user and time (ms) of revisions that change nothing: a move, a protection
 
-    def look(self, revid: int, parentid: int | None, sha1: str | None, user: str | None, at: int) -> None:
+    def look(self, walked: Iterable[tuple[int, int | None, str | None, str | None, int]]) -> None:
         """Find the notes. Parents come before their children."""
-        if sha1 and user and self.sha1s.get(parentid or 0) == sha1:
-            self.notes.append((user, at))
-        self.sha1s[revid] = sha1
+        sha1s = self.sha1s
+        for revid, parentid, sha1, user, at in walked:
+            if sha1 and user and sha1s.get(parentid or 0) == sha1:
+                self.notes.append((user, at))
+            sha1s[revid] = sha1
+
+
+_walked = attrgetter("revid", "parentid", "sha1", "user", "timestamp")
 
 
 class Extraction:
@@ -92,7 +99,7 @@ class Extraction:
         self,
         wiki: Wiki,
         client: WikiClient,
-        options: Options,
+        options: ExtractionOptions,
         progress: Progress,
         result: Extracted | None = None,
     ) -> None:
@@ -126,7 +133,7 @@ class Extraction:
             pages = set(Article.objects.filter(pk__in=self._lost).values_list("pageid", flat=True))
             waiting, self._lost = [pair for pair in found if pair[0].pageid in pages], set()
 
-    def read_page(self, page: Page) -> None:
+    def read_page(self, page: WikiPage) -> None:
         """One article that the wiki is known to have; what is read of it is kept when this returns."""
         while True:
             self.read(page)
@@ -137,7 +144,7 @@ class Extraction:
                 self._note_lost(overtaken)
                 self._lost.clear()
 
-    def read(self, page: Page, categories: list[str] | None = None) -> Article:
+    def read(self, page: WikiPage, categories: list[str] | None = None) -> Article:
         """One article: what is missing of it, or what is new."""
         while True:
             article = self.article(page, categories)
@@ -169,7 +176,7 @@ class Extraction:
 
     # one article
 
-    def _read(self, article: Article, page: Page) -> None:
+    def _read(self, article: Article, page: WikiPage) -> None:
         work = ArticleWork(self, article, page)
         done = article.complete and (article.text_complete or not self.options.text)
         if self.options.verify or (done and article.source != "api"):
@@ -185,11 +192,11 @@ class Extraction:
         work.read_log()
         work.finish()
 
-    def article(self, page: Page, categories: list[str] | None) -> Article:
-        defaults = {"ns": page.ns, "title": page.title, "policy": self.options.policy or "auto"}
-        if not self.wiki.api_url and not Article.objects.filter(wiki=self.wiki, pageid=page.pageid).exists():
-            defaults["source"] = scraping.source_of(self.client, self.wiki, page.title)
-        article, _ = Article.objects.get_or_create(wiki=self.wiki, pageid=page.pageid, defaults=defaults)
+    def article(self, page: WikiPage, categories: list[str] | None) -> Article:
+        try:
+            article = Article.objects.get(wiki=self.wiki, pageid=page.pageid)
+        except Article.DoesNotExist:
+            article = self._new(page, categories)
         changes: dict[str, Any] = {}
         if article.title != page.title:
             former = [title for title in (*article.former_titles, article.title) if title != page.title]
@@ -205,18 +212,36 @@ class Extraction:
             article.refresh_from_db()
         return article
 
+    def _new(self, page: WikiPage, categories: list[str] | None) -> Article:
+        article = Article(
+            wiki=self.wiki,
+            pageid=page.pageid,
+            ns=page.ns,
+            title=page.title,
+            categories=categories or [],
+            policy=self.options.policy or schedule.AUTO,
+        )
+        if not self.wiki.api_url:
+            article.source = scraping.source_of(self.client, self.wiki, page.title)
+        try:
+            with transaction.atomic():
+                article.save(force_insert=True)
+        except IntegrityError:  # another worker was quicker
+            return Article.objects.get(wiki=self.wiki, pageid=page.pageid)
+        return article
+
     def _note_deleted(self, title: str) -> bool:
         """An article we keep that the wiki has no more: its history stays, its log tells who deleted it."""
         article = Article.objects.filter(wiki=self.wiki, title=title).first()
         if article is None:
             return False
-        work = ArticleWork(self, article, Page(title=title, pageid=article.pageid, ns=article.ns))
+        work = ArticleWork(self, article, WikiPage(title=title, pageid=article.pageid, ns=article.ns))
         work.read_log()
-        work.add(Change(article.pk, article.version, fields={"deleted": True, "due_ms": 0}))
+        work.add(ArticleChange(article.pk, article.version, fields={"deleted": True, "due_ms": 0}))
         self.result.deleted.append(title)
         return True
 
-    def keep(self, change: Change) -> None:
+    def keep(self, change: ArticleChange) -> None:
         self._buffer.add(change, mixed=self.gathers)
 
     def write(self) -> None:
@@ -233,7 +258,7 @@ class Extraction:
 class ArticleWork:
     """One article while it is read: what is known of it, and what was found."""
 
-    def __init__(self, extraction: Extraction, article: Article, page: Page, known: Known | None = None) -> None:
+    def __init__(self, extraction: Extraction, article: Article, page: WikiPage, known: Known | None = None) -> None:
         """`known`: what the lake holds of it, where that need not be read."""
         self._all = extraction
         self._article = article
@@ -313,7 +338,7 @@ class ArticleWork:
             now = now_ms()
             gone = [msgspec.structs.replace(row, gone=True, extraction_date=now) for row in lost]
             self._all.result.changed += len(gone)
-            self.add(Change(self._article.pk, self._version, changed=gone, earlier=lost))
+            self.add(ArticleChange(self._article.pk, self._version, changed=gone, earlier=lost))
         if self._article.limited:
             self._fields["limited"] = True
             self._all.result.limited.append(self._page.title)
@@ -339,7 +364,7 @@ class ArticleWork:
         if events:
             self._fields["last_log"] = max(self.known.events)
             self._all.result.events += len(events)
-            self.add(Change(self._article.pk, self._version, events=events))
+            self.add(ArticleChange(self._article.pk, self._version, events=events))
         return {entry.type for entry in events}
 
     def _gather(self, found: dict[int, Event], parts: Iterable[list[dict[str, Any]]]) -> None:
@@ -391,9 +416,9 @@ class ArticleWork:
         if self._newest[1]:
             fields |= {"last_revision_ms": self._newest[0], "last_revision": self._newest[1]}
         fields |= schedule.plan(self._article, fields, list(self.known.times.values()), now)
-        self.add(Change(self._article.pk, self._version, fields=fields))
+        self.add(ArticleChange(self._article.pk, self._version, fields=fields))
 
-    def add(self, change: Change) -> None:
+    def add(self, change: ArticleChange) -> None:
         self._all.keep(change)
         if self._all.full and not self._all.gathers:
             self._all.write()
@@ -401,18 +426,14 @@ class ArticleWork:
 
     def take(self, revisions: list[Revision], texts: list[Text], fields: dict[str, Any]) -> None:
         """Keep what is new or different."""
-        new, changed = [], []
-        for row in revisions:
-            known = self.known.fingerprints.get(row.revid)
-            if known is None:
-                new.append(row)
-            elif known != row.fingerprint:
-                changed.append(row)
-            self._newest = max(self._newest, (row.timestamp, row.revid))
+        known = self.known.fingerprints
+        new = [row for row in revisions if row.revid not in known]
+        changed = [row for row in revisions if known.get(row.revid, row.fingerprint) != row.fingerprint]
+        self._newest = max([self._newest, *((row.timestamp, row.revid) for row in revisions)])
         earlier = self._stored({row.revid for row in changed}) if changed else []
-        for row in (*new, *changed):
-            self.known.fingerprints[row.revid] = row.fingerprint
-            self.known.times[row.revid] = row.timestamp
+        different = new + changed
+        known.update({row.revid: row.fingerprint for row in different})
+        self.known.times.update({row.revid: row.timestamp for row in different})
         fresh: dict[str, Text] = {}
         for text in texts:
             if text.sha1 not in self.known.texts:
@@ -423,7 +444,9 @@ class ArticleWork:
         result.changed += len(changed)
         result.texts += len(fresh)
         if new or changed or fresh or fields:
-            self.add(Change(self._article.pk, self._version, new, changed, earlier, list(fresh.values()), [], fields))
+            self.add(
+                ArticleChange(self._article.pk, self._version, new, changed, earlier, list(fresh.values()), [], fields)
+            )
         self._all.tell(self._page.title)
 
     def _revisions(
@@ -462,16 +485,16 @@ class ArticleWork:
                 page = answers.page(found)
                 if page.title != self._page.title:
                     self._note_move(page)
-                rows, texts = [], []
+                rows, texts = [], list[Text]()
                 for entry in found.get("revisions", ()):
                     row, brought = answers.revision(entry, self._wiki.name, self._wiki.locale, page, now, temporary)
-                    if direction == "newer":
-                        self.known.look(row.revid, row.parentid, row.sha1, row.user, row.timestamp)
                     rows.append(row)
                     texts += brought
+                if direction == "newer":
+                    self.known.look(map(_walked, rows))
                 yield rows, texts
 
-    def _note_move(self, page: Page) -> None:
+    def _note_move(self, page: WikiPage) -> None:
         """The article got another title while it was read; what was read of it is the same article's."""
         former = (*self._article.former_titles, self._article.title)
         self._article.title, self._article.ns, self._page = page.title, page.ns, page
@@ -512,8 +535,8 @@ def load_known(wiki: Wiki, article: Article, files: Any) -> Known:
             if row["version"] >= rows.get(row["revid"], (0, -1))[1]:
                 rows[row["revid"]] = (row["fingerprint"], row["version"])
     known.fingerprints = {revid: fingerprint for revid, (fingerprint, _) in rows.items()}
-    for row in sorted(walked, key=lambda row: (row["timestamp"], row["revid"])):
-        known.look(row["revid"], row["parentid"], row["sha1"], row["user"], known.times[row["revid"]])
+    walked.sort(key=itemgetter("timestamp", "revid"))
+    known.look((row["revid"], row["parentid"], row["sha1"], row["user"], known.times[row["revid"]]) for row in walked)
     known.texts = _texts(files, manifest, article.pageid)
     for name in manifest.bases.get(EVENTS, ()):
         known.events.update(row["logid"] for row in _rows(files, name, article.pageid, ["logid"]))
@@ -552,9 +575,9 @@ def stored(wiki: Wiki, article: Article, files: Any, revids: set[int] | None = N
 
 
 def _rows(files: Any, name: str, pageid: int, columns: Iterable[str]) -> list[dict[str, Any]]:
-    import pyarrow.parquet as pq
+    from hemeroteca.lake import parquet
 
-    return pq.read_table(files.local(name), columns=list(columns), filters=[("pageid", "=", pageid)]).to_pylist()
+    return parquet.of_page(files.local(name), pageid, list(columns))
 
 
 def _milliseconds(moment: Any) -> int:
@@ -568,7 +591,7 @@ def _milliseconds(moment: Any) -> int:
 
 def resolve(
     client: WikiClient, wiki: Wiki, titles: Sequence[str]
-) -> tuple[list[tuple[Page, list[str] | None]], list[str], list[list[str]]]:
+) -> tuple[list[tuple[WikiPage, list[str] | None]], list[str], list[list[str]]]:
     """Pages that titles lead to (redirects followed), titles the wiki does not have, redirects as [from, to]."""
     if not wiki.api_url:
         return [(page, None) for page in scraping.pages(client, wiki, titles)], [], []
@@ -580,7 +603,7 @@ def resolve(
         "cllimit": "max",
         "clshow": "!hidden",
     }
-    pages: dict[int, Page] = {}
+    pages: dict[int, WikiPage] = {}
     categories: dict[int, set[str]] = {}
     missing: dict[str, None] = {}
     redirects: list[list[str]] = []
@@ -651,4 +674,4 @@ def chosen(client: WikiClient, wiki: Wiki, order: Any) -> Iterator[str]:
         yield from listed(client, wiki, "allpages", "ap", {"apfilterredir": "nonredirects"})
 
 
-__all__ = ["ApiClosed", "ApiError", "Event", "Extracted", "Extraction", "Options", "chosen", "resolve"]
+__all__ = ["ApiClosed", "ApiError", "Event", "Extracted", "Extraction", "ExtractionOptions", "chosen", "resolve"]

@@ -32,7 +32,7 @@ ROWS_AT_ONCE = 2_000
 _NOT_IN_XML = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF])
 
 
-class Exported(msgspec.Struct):
+class ExportedHistory(msgspec.Struct):
     file: str
     format: str
     articles: int
@@ -52,11 +52,11 @@ def write(
     text: bool,
     pseudonyms: bool,
     progress: Callable[[int], None],
-) -> Exported:
+) -> ExportedHistory:
     """Write the revisions that are meant to a file, which appears when it is whole."""
     if format_ not in FORMATS:
         raise Invalid(f"there is no format {format_!r}; there are {', '.join(FORMATS)}")
-    found = filters.read(given)
+    found = queries.named(filters.read(given))
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     names = _Pseudonyms() if pseudonyms else None
     try:
@@ -76,7 +76,7 @@ def write(
 
 def _about(
     lake: Lake, found: filters.Filters, format_: str, pseudonyms: bool, given: dict[str, Any], target: Path
-) -> Exported:
+) -> ExportedHistory:
     table = filters.apply(lake.revisions, found)
     meant = {(row["wiki"], row["pageid"]) for row in lake.rows(table.select("wiki", "pageid").distinct())}
     wikis = Wiki.objects.filter(name__in={wiki for wiki, _ in meant})
@@ -85,7 +85,7 @@ def _about(
         for article in Article.objects.filter(limited=True).select_related("wiki")
         if (article.wiki.name, article.pageid) in meant
     ]
-    return Exported(
+    return ExportedHistory(
         file=str(target),
         format=format_,
         articles=len(meant),
@@ -130,7 +130,7 @@ class _Pseudonyms:
         return row
 
 
-def _csv(draft: Path, parts: Any, about: Exported, text: bool, progress: Callable[[int], None]) -> int:
+def _csv(draft: Path, parts: Any, about: ExportedHistory, text: bool, progress: Callable[[int], None]) -> int:
     import csv
 
     names = [name for name in schema(REVISIONS).names if name not in ("fingerprint", "version")] + ["text"] * text
@@ -156,7 +156,7 @@ def _safe(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
 
 
-def _parquet(draft: Path, parts: Any, about: Exported, text: bool, progress: Callable[[int], None]) -> int:
+def _parquet(draft: Path, parts: Any, about: ExportedHistory, text: bool, progress: Callable[[int], None]) -> int:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -175,7 +175,7 @@ def _parquet(draft: Path, parts: Any, about: Exported, text: bool, progress: Cal
     return count
 
 
-def _xml(draft: Path, parts: Any, about: Exported, text: bool, progress: Callable[[int], None]) -> int:
+def _xml(draft: Path, parts: Any, about: ExportedHistory, text: bool, progress: Callable[[int], None]) -> int:
     if len(about.wikis) > 1:
         raise Invalid("a dump in XML is of one wiki; say which with --wiki")
     wiki = Wiki.objects.filter(name=about.wikis[0]["name"]).first() if about.wikis else None
@@ -255,7 +255,7 @@ def _revision(row: dict[str, Any], text: bool) -> str:
     return "".join(lines) + "    </revision>\n"
 
 
-def _statement(about: Exported) -> list[str]:
+def _statement(about: ExportedHistory) -> list[str]:
     """What a reader of the file should know of it."""
     lines = [f"written {about.written} by Hemeroteca; {about.articles} articles; filters {about.filters or 'none'}"]
     for wiki in about.wikis:

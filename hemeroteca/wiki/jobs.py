@@ -20,9 +20,9 @@ from hemeroteca.jobs.runner import LOOK_SECONDS, Runner
 from hemeroteca.wiki import commits, dumps, extraction, history_export, queries, services, streams, whole
 from hemeroteca.wiki.budget import now_ms
 from hemeroteca.wiki.commits import Overtaken
-from hemeroteca.wiki.dumps import Imported
-from hemeroteca.wiki.extraction import TITLES_AT_ONCE, Extracted, Extraction, Options
-from hemeroteca.wiki.history_export import Exported
+from hemeroteca.wiki.dumps import ImportedDump
+from hemeroteca.wiki.extraction import TITLES_AT_ONCE, Extracted, Extraction, ExtractionOptions
+from hemeroteca.wiki.history_export import ExportedHistory
 from hemeroteca.wiki.models import Article, Wiki
 
 
@@ -40,7 +40,7 @@ class Extract(msgspec.Struct):
     workers: int = 1  # parts that the articles are cut into, each a job that any worker may take
 
 
-class Place(msgspec.Struct):
+class ExtractionProgress(msgspec.Struct):
     """How far an extraction is."""
 
     titles: int = 0  # finished
@@ -63,7 +63,7 @@ class Refreshed(msgspec.Struct):
     deleted: list[str] = []
 
 
-class Verify(msgspec.Struct):
+class VerifyArticles(msgspec.Struct):
     titles: list[str] = []  # empty: all articles that are kept
     wiki: str = ""
 
@@ -74,14 +74,14 @@ class Follow(msgspec.Struct):
     stream: str = ""  # address of a stream of events instead of recent changes
 
 
-class Import(msgspec.Struct):
+class ImportDump(msgspec.Struct):
     file: str
     wiki: str = ""  # its name; empty: as the dump says
     locale: str = ""
     text: bool = True
 
 
-class Export(msgspec.Struct):
+class ExportHistory(msgspec.Struct):
     target: str
     format: str  # xml, parquet, csv
     filters: dict[str, Any] = {}
@@ -100,10 +100,10 @@ class Compacted(msgspec.Struct):
 @kind("wiki.extract", remote=True)
 def extract(job: ActiveJob, order: Extract) -> Extracted:
     """Goes on after an interruption with the first title that was not finished; what was kept of it counts."""
-    place = msgspec.convert(job.checkpoint, Place) if job.checkpoint else Place()
+    place = msgspec.convert(job.checkpoint, ExtractionProgress) if job.checkpoint else ExtractionProgress()
     if order.workers > 1:
         return _in_parts(job, order, place)
-    options = Options(text=order.text, max_revisions=order.max_revisions, policy=order.policy)
+    options = ExtractionOptions(text=order.text, max_revisions=order.max_revisions, policy=order.policy)
     with services.opened(order.wiki) as (wiki, client, _):
         work = Extraction(
             wiki, client, options, lambda revisions, title: job.progress(revisions, None, title), place.result
@@ -125,7 +125,10 @@ def extract(job: ActiveJob, order: Extract) -> Extracted:
                 pass  # an old wiki: article by article
             work.gathers = False
         titles = islice(extraction.chosen(client, wiki, order), place.titles, None)
+        before = place.titles
         while batch := list(islice(titles, TITLES_AT_ONCE)):
+            if place.titles > before:  # not after the last ones: the job then ends, which says it too
+                keep()
             try:
                 work.read_titles(batch)
             except Interrupted:  # what was read is not asked for again
@@ -133,13 +136,12 @@ def extract(job: ActiveJob, order: Extract) -> Extracted:
                     work.write()
                 raise
             place.titles += len(batch)
-            keep()
         work.result.requests = requests + client.requests
         settings.INSTANCE.wake("wiki")  # from now on they are kept up to date
         return work.result
 
 
-def _in_parts(job: ActiveJob, order: Extract, place: Place) -> Extracted:
+def _in_parts(job: ActiveJob, order: Extract, place: ExtractionProgress) -> Extracted:
     """One job for each part of the articles. Whoever works on the queue takes one; so do we, until all have ended.
 
     Cancelled, it cancels its parts; resumed, it resumes them.
@@ -171,7 +173,7 @@ def _in_parts(job: ActiveJob, order: Extract, place: Place) -> Extracted:
         raise
 
 
-def _work_off(job: ActiveJob, place: Place) -> Extracted:
+def _work_off(job: ActiveJob, place: ExtractionProgress) -> Extracted:
     runner = Runner()
 
     def told(done: int, total: int | None, message: str) -> None:
@@ -243,7 +245,7 @@ def follow(job: ActiveJob, order: Follow) -> streams.Followed:
 
 
 @kind("wiki.verify", action="wiki.extract", remote=True)
-def verify(job: ActiveJob, order: Verify) -> Extracted:
+def verify(job: ActiveJob, order: VerifyArticles) -> Extracted:
     """Walk all numbers of articles that are kept."""
     kept = Article.objects.filter(deleted=False).exclude(wiki__api_url="").select_related("wiki").order_by("wiki", "pk")
     if order.wiki:
@@ -259,7 +261,7 @@ def verify(job: ActiveJob, order: Verify) -> Extracted:
             work = Extraction(
                 wiki,
                 client,
-                Options(verify=True, text=article.text_complete),
+                ExtractionOptions(verify=True, text=article.text_complete),
                 lambda revisions, title: job.progress(place, len(articles), title),  # noqa: B023 - called before the next
                 result,
             )
@@ -277,7 +279,7 @@ def _of_wiki(articles: QuerySet[Article], name: str) -> QuerySet[Article]:
 
 
 @kind("wiki.import")
-def import_dump(job: ActiveJob, order: Import) -> Imported:
+def import_dump(job: ActiveJob, order: ImportDump) -> ImportedDump:
     """Begins anew after an interruption; what is kept already is known and skipped."""
     try:
         return dumps.read(Path(order.file), order.wiki, order.locale, order.text, lambda n, t: job.progress(n, None, t))
@@ -286,7 +288,7 @@ def import_dump(job: ActiveJob, order: Import) -> Imported:
 
 
 @kind("wiki.export")
-def export_revisions(job: ActiveJob, order: Export) -> Exported:
+def export_revisions(job: ActiveJob, order: ExportHistory) -> ExportedHistory:
     """The file appears when it is whole."""
     return history_export.write(
         Path(order.target), order.format, order.filters, order.text, order.pseudonyms, lambda n: job.progress(n)

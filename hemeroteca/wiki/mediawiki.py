@@ -25,9 +25,9 @@ from hemeroteca import urls
 from hemeroteca.config import Config
 from hemeroteca.errors import Denied, NotFound, Refused, Unavailable
 from hemeroteca.extract.decode import decode_body
-from hemeroteca.fetch import Fetcher, FetchSettings, Request, Result
+from hemeroteca.fetch import FetchSettings, Request, Result
 from hemeroteca.plain import whole_number
-from hemeroteca.wiki.budget import Budget
+from hemeroteca.wiki.budget import RequestBudget
 
 MAX_BODY_BYTES = 64 << 20
 MAX_DECODED_BYTES = 256 << 20
@@ -56,7 +56,7 @@ class ApiClosed(Unavailable):
     code = "wiki-api-closed"
 
 
-class Reply(msgspec.Struct, frozen=True):
+class ApiReply(msgspec.Struct, frozen=True):
     status: int
     body: bytes
     url: str
@@ -68,7 +68,9 @@ class Reply(msgspec.Struct, frozen=True):
 class WikiClient:
     """One request at a time. Use it as a context manager."""
 
-    def __init__(self, config: Config, budget: Budget) -> None:
+    def __init__(self, config: Config, budget: RequestBudget) -> None:
+        from hemeroteca.fetch import Fetcher  # only here: pages do without libcurl, some megabytes
+
         self._config = config
         self._budget = budget
         self._spool = tempfile.TemporaryDirectory(prefix="hemeroteca-wiki-")
@@ -134,7 +136,7 @@ class WikiClient:
             further = continuation(answer)
             yield answer, further
 
-    def page(self, url: str, content: bytes | None = None) -> Reply:
+    def page(self, url: str, content: bytes | None = None) -> ApiReply:
         """A page for people (Special:Export, a history). Raises Denied where robots.txt forbids it."""
         self._obey_robots(url)
         for attempt in range(MAX_TRIES):
@@ -145,12 +147,12 @@ class WikiClient:
                 return reply
         raise Unavailable(f"{url} asked for patience {MAX_TRIES} times in a row; the same order goes on later")
 
-    def stream(self, url: str, seconds: float, headers: tuple[tuple[str, str], ...], limit: int) -> Reply:
+    def stream(self, url: str, seconds: float, headers: tuple[tuple[str, str], ...], limit: int) -> ApiReply:
         """What a stream of events sent in so many seconds; it is then cut, which is no failure."""
         self._budget.spend()
         return self._fetch(Request(url=_canonical(url), headers=headers, timeout=seconds, max_body_bytes=limit))
 
-    def _send(self, api_url: str, parameters: Mapping[str, Any], attempt: int) -> Reply | None:
+    def _send(self, api_url: str, parameters: Mapping[str, Any], attempt: int) -> ApiReply | None:
         self._budget.spend()
         text = urlencode({name: value for name, value in parameters.items() if value is not None})
         headers: tuple[tuple[str, str], ...] = ()
@@ -169,7 +171,7 @@ class WikiClient:
         reply = self._fetch(request)
         return None if self._must_wait(reply, attempt) else reply
 
-    def _must_wait(self, reply: Reply, attempt: int) -> bool:
+    def _must_wait(self, reply: ApiReply, attempt: int) -> bool:
         """Whether the same is to be asked again; everybody then waits as long as the wiki says."""
         if reply.failure and not reply.status:
             if reply.lasting or attempt + 1 >= MAX_TRIES:
@@ -182,7 +184,7 @@ class WikiClient:
             return True
         return False
 
-    def _fetch(self, request: Request) -> Reply:
+    def _fetch(self, request: Request) -> ApiReply:
         results: list[Result] = []
         self.requests += 1
         self._fetcher.submit(request, results.append)
@@ -198,7 +200,7 @@ class WikiClient:
             result.body.discard()
         failure = f"{result.failure}: {result.detail}" if result.failure else "" if note in ("", "body-limit") else note
         lasting = bool(result.failure) and not result.transient
-        return Reply(result.status, body, request.url, _seconds(result.header("retry-after")), failure, lasting)
+        return ApiReply(result.status, body, request.url, _seconds(result.header("retry-after")), failure, lasting)
 
     def _sign_in(self, api_url: str) -> None:
         """With a bot password (Special:BotPasswords), which can be given few rights and taken back."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hemeroteca.lake.engine import Lake
-    from hemeroteca.lake.sandbox import Answer
+    from hemeroteca.lake.sandbox import SqlAnswer
 
 MODES = ("title", "pageid", "user", "userid", "date", "size")
 MAX_PAGE_SIZE = 1000
@@ -45,6 +45,7 @@ ARTICLE_SORTS = (
 EXTRACTION_DATES = ("extraction_date", "first_extraction_date", "last_extraction_date")
 COLLECTIONS = ("revisions", "articles", "texts", "events", "earlier")
 CACHED = 128
+_HOW_TO_KEEP = "`hemeroteca wiki extract` brings it, `hemeroteca wiki articles` lists what is kept"
 STATES = {"queued": "PENDING", "running": "PROGRESS", "done": "SUCCESS", "failed": "FAILURE", "cancelled": "REVOKED"}
 
 
@@ -197,7 +198,7 @@ def find_article(actor: Actor, title: str, locale: str = "", wiki: str = "") -> 
         or list(found.filter(title=capital(name))[:2])
     )
     if not hits:
-        raise NotFound(f"no article {name!r} is kept; `hemeroteca wiki extract` brings it, `wiki articles` lists them")
+        raise NotFound(f"no article {name!r} is kept; {_HOW_TO_KEEP}")
     if len(hits) > 1:
         wikis = ", ".join(article.wiki.name for article in hits)
         raise Invalid(f"{name!r} is kept from several wikis ({wikis}); say which with --wiki")
@@ -218,7 +219,7 @@ def _revisions(given: dict[str, Any], text: bool) -> list[dict[str, Any]]:
     page, size = _paging(given)
     name, down = _sort(given, REVISION_SORTS, "timestamp")
     with opened() as lake:
-        table = filters.apply(lake.revisions, _named(found))
+        table = filters.apply(lake.revisions, named(found))
         table = _extracted_on(lake, table, given)
         order = [ibis.desc(key) if down else ibis.asc(key) for key in dict.fromkeys((name, "revid"))]
         if cursor := given.get("cursor"):
@@ -262,8 +263,8 @@ def count(actor: Actor, given: Mapping[str, Any]) -> int:
 
 @of_the_lake
 def _count(given: dict[str, Any]) -> int:
-    found = filters.read(given)
-    return int(cached(("count", found), lambda lake: lake.value(filters.apply(lake.revisions, _named(found)).count())))
+    found = named(filters.read(given))
+    return int(cached(("count", found), lambda lake: lake.value(filters.apply(lake.revisions, found).count())))
 
 
 def avg(actor: Actor, given: Mapping[str, Any]) -> float:
@@ -290,14 +291,14 @@ def mode(actor: Actor, attribute: str, given: Mapping[str, Any]) -> Mode:
 
 @of_the_lake
 def _modes(attribute: str, given: dict[str, Any]) -> tuple[list[Any], int]:
-    found = filters.read(given)
+    found = named(filters.read(given))
 
     def ask(lake: Lake) -> list[dict[str, Any]]:
         import ibis
 
         from hemeroteca.wiki import metrics
 
-        table = filters.apply(lake.revisions, _named(found))
+        table = filters.apply(lake.revisions, found)
         value = table.timestamp.date() if attribute == "date" else table[attribute]
         counted = table.filter(value.notnull()).group_by(value=value).aggregate(count=ibis._.count())
         return lake.rows(metrics.most(counted).order_by("value").limit(MAX_PAGE_SIZE))
@@ -319,7 +320,7 @@ def metrics_of(
 def _metrics_of(given: dict[str, Any], names: list[str], engine: str) -> dict[str, Any]:
     from hemeroteca.wiki import countries, metrics
 
-    found = _named(filters.read(given))
+    found = named(filters.read(given))
     every = (*metrics.METRICS, "reverts", "authors", "countries")
     atlas = settings.CONFIG.wiki_countries
     for name in names:
@@ -348,20 +349,12 @@ def _metrics_of(given: dict[str, Any], names: list[str], engine: str) -> dict[st
 
 def as_csv(found: Mapping[str, Any]) -> str:
     """One metric as CSV, its names first."""
-    import csv
-    import io
-
-    from hemeroteca.watch.site_metrics import spreadsheet_cell
+    from hemeroteca import spreadsheet
 
     rows = next(iter(found.values())) if len(found) == 1 else None
     if not isinstance(rows, list):
         raise Invalid("a table in CSV is one metric; name it (`metric=editors`, `--only editors`); reverts is none")
-    target = io.StringIO()
-    writer = csv.writer(target, lineterminator="\n")
-    if rows:
-        writer.writerow(rows[0])
-        writer.writerows([spreadsheet_cell(value) for value in row.values()] for row in rows)
-    return target.getvalue()
+    return spreadsheet.text([rows[0], *(row.values() for row in rows)], "\n") if rows else ""
 
 
 @of_the_lake
@@ -460,13 +453,13 @@ def status(actor: Actor, number: int) -> dict[str, Any]:
     }
 
 
-def sql(actor: Actor, text: str) -> Answer:
+def sql(actor: Actor, text: str) -> SqlAnswer:
     """One SELECT over articles, revisions, texts, events, earlier and mediawiki_history, in the sandbox."""
     require(actor, "wiki.query")
     return _confined(text)
 
 
-def pipeline(actor: Actor, stages: Any, collection: str = "revisions", date_format: str = "") -> Answer:
+def pipeline(actor: Actor, stages: Any, collection: str = "revisions", date_format: str = "") -> SqlAnswer:
     """An aggregation pipeline, translated to Ibis, run in the sandbox."""
     require(actor, "wiki.query")
     return _confined(_translated(stages, collection, date_format))
@@ -552,7 +545,7 @@ _cache: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
 _lock = Lock()
 
 
-def _confined(text: str) -> Answer:
+def _confined(text: str) -> SqlAnswer:
     from hemeroteca.lake import sandbox
 
     version = commits.current_version()
@@ -598,17 +591,31 @@ _at_work = Lock()
 _places = BoundedSemaphore(2)
 
 
-def _named(found: Filters) -> Filters:
-    """A title that an article had earlier means the article."""
-    if not found.title:
+def named(found: Filters) -> Filters:
+    """The same, about articles that are kept: a title that one had earlier means that one. Raises NotFound.
+
+    0 is an answer about something that is kept; what is not kept would have the same number, and mean something else.
+    """
+    kept: QuerySet[Article] = Article.objects.select_related("wiki")
+    if found.wiki:
+        if not Wiki.objects.filter(name=found.wiki).exists():
+            names = ", ".join(Wiki.objects.order_by("name").values_list("name", flat=True)[:10]) or "none"
+            raise NotFound(f"nothing is kept of a wiki named {found.wiki!r}; there are {names}")
+        kept = kept.filter(wiki__name=found.wiki)
+    if found.locale:
+        kept = kept.filter(wiki__locale=found.locale)
+    if found.pageid is not None:
+        kept = kept.filter(pageid=found.pageid)
+        if not kept.exists():
+            raise NotFound(f"no article with the pageid {found.pageid} is kept; {_HOW_TO_KEEP}")
+    if not found.title or kept.filter(title=found.title).exists():
         return found
-    name = found.title.replace("_", " ")
-    if Article.objects.filter(title=name).exists():
-        return found
-    for article in Article.objects.exclude(former_titles=[]).select_related("wiki"):
-        if name in article.former_titles and found.pageid in (None, article.pageid):
-            return msgspec.structs.replace(found, title="", pageid=article.pageid, wiki=found.wiki or article.wiki.name)
-    return msgspec.structs.replace(found, title=capital(name))
+    for article in kept.exclude(former_titles=[]):
+        if found.title in article.former_titles:
+            return msgspec.structs.replace(found, title="", pageid=article.pageid, wiki=article.wiki.name)
+    if kept.filter(title=capital(found.title)).exists():
+        return msgspec.structs.replace(found, title=capital(found.title))
+    raise NotFound(f"no article {found.title!r} is kept; {_HOW_TO_KEEP}")
 
 
 def capital(title: str) -> str:

@@ -16,7 +16,7 @@ from hemeroteca import urls
 from hemeroteca.errors import NotFound, Refused
 from hemeroteca.lake.revisions import Revision, Text
 from hemeroteca.wiki import address, answers
-from hemeroteca.wiki.answers import Page
+from hemeroteca.wiki.answers import WikiPage
 from hemeroteca.wiki.budget import now_ms
 from hemeroteca.wiki.models import Wiki
 
@@ -28,7 +28,7 @@ AT_ONCE = 500
 MAX_PAGES = 100_000  # of one history
 
 
-def find(client: WikiClient, place: address.Place) -> Wiki | None:
+def find(client: WikiClient, place: address.ApiPlace) -> Wiki | None:
     """A wiki without an API, by the address of one of its pages; None when there is none."""
     for candidate in place.candidates:
         index = candidate.removesuffix("api.php") + "index.php"
@@ -56,7 +56,7 @@ def find(client: WikiClient, place: address.Place) -> Wiki | None:
     return None
 
 
-def pages(client: WikiClient, wiki: Wiki, titles: Sequence[str]) -> Iterator[Page]:
+def pages(client: WikiClient, wiki: Wiki, titles: Sequence[str]) -> Iterator[WikiPage]:
     """Pages by title; each knows how it can be read (`source_of`)."""
     for title in titles:
         reply = client.page(f"{wiki.index_url}?{urlencode({'title': title, 'action': 'info', 'uselang': 'en'})}")
@@ -64,7 +64,7 @@ def pages(client: WikiClient, wiki: Wiki, titles: Sequence[str]) -> Iterator[Pag
         if reply.status != 200 or number is None or number[1] == b"0":
             continue
         space = re.search(rb'"wgNamespaceNumber":(-?\d+)', reply.body)
-        yield Page(title=title.replace("_", " "), pageid=int(number[1]), ns=int(space[1]) if space else 0)
+        yield WikiPage(title=title.replace("_", " "), pageid=int(number[1]), ns=int(space[1]) if space else 0)
 
 
 def source_of(client: WikiClient, wiki: Wiki, title: str) -> str:
@@ -77,7 +77,7 @@ def source_of(client: WikiClient, wiki: Wiki, title: str) -> str:
 
 
 def revisions(
-    client: WikiClient, wiki: Wiki, source: str, page: Page, text: bool
+    client: WikiClient, wiki: Wiki, source: str, page: WikiPage, text: bool
 ) -> Iterator[tuple[list[Revision], list[Text]]]:
     """Parts of a history, oldest first."""
     if source == EXPORT:
@@ -86,7 +86,9 @@ def revisions(
         yield from _scraped(client, wiki, page, text)
 
 
-def _exported(client: WikiClient, wiki: Wiki, page: Page, text: bool) -> Iterator[tuple[list[Revision], list[Text]]]:
+def _exported(
+    client: WikiClient, wiki: Wiki, page: WikiPage, text: bool
+) -> Iterator[tuple[list[Revision], list[Text]]]:
     from hemeroteca.wiki import dumps
 
     offset, seen = "1", set[int]()
@@ -128,7 +130,7 @@ _NEXT = re.compile(r'<a [^>]*class="mw-nextlink"[^>]*>|<a [^>]*rel="next"[^>]*>'
 _HREF = re.compile(r'href="([^"]+)"')
 
 
-def _scraped(client: WikiClient, wiki: Wiki, page: Page, text: bool) -> Iterator[tuple[list[Revision], list[Text]]]:
+def _scraped(client: WikiClient, wiki: Wiki, page: WikiPage, text: bool) -> Iterator[tuple[list[Revision], list[Text]]]:
     address_ = f"{wiki.index_url}?" + urlencode(
         {"title": page.title, "action": "history", "limit": AT_ONCE, "uselang": "en"}
     )
@@ -150,7 +152,7 @@ def _scraped(client: WikiClient, wiki: Wiki, page: Page, text: bool) -> Iterator
         yield rows, texts
 
 
-def _row(number: str, html: str, wiki: Wiki, page: Page) -> Revision | None:
+def _row(number: str, html: str, wiki: Wiki, page: WikiPage) -> Revision | None:
     date = _DATE.search(html)
     if date is None:
         return None

@@ -16,7 +16,7 @@ from hemeroteca.errors import Invalid, NotFound, Refused
 from hemeroteca.jobs import services as jobs
 from hemeroteca.jobs.models import Job
 from hemeroteca.wiki import address, answers
-from hemeroteca.wiki.budget import Budget, now_ms
+from hemeroteca.wiki.budget import RequestBudget, now_ms
 from hemeroteca.wiki.mediawiki import ApiClosed, ApiError, WikiClient
 from hemeroteca.wiki.models import Article, Wiki
 from hemeroteca.wiki.schedule import NEVER
@@ -99,11 +99,11 @@ def check_title(title: str) -> None:
         raise Invalid(f"{title[:80]!r} cannot be the title of an article (MediaWiki allows no # < > [ ] | {{ }})")
 
 
-def refuse_strangers_to_wikimedia(place: address.Place) -> None:
+def refuse_strangers_to_wikimedia(place: address.ApiPlace) -> None:
     """At once, not when the job has begun."""
     farm = address.farm_of(place.candidates[0])
     if farm == address.WIKIMEDIA:
-        Budget(settings.CONFIG, farm)
+        RequestBudget(settings.CONFIG, farm)
 
 
 @contextmanager
@@ -114,12 +114,12 @@ def opened(where: str, pause: Callable[[float], None] = time.sleep) -> Iterator[
     """
     place = address.read(where)
     farm = address.farm_of(place.candidates[0])
-    budget = Budget(settings.CONFIG, farm, pause)
+    budget = RequestBudget(settings.CONFIG, farm, pause)
     with WikiClient(settings.CONFIG, budget) as client:
         yield find_wiki(client, place), client, place.title
 
 
-def find_wiki(client: WikiClient, place: address.Place) -> Wiki:
+def find_wiki(client: WikiClient, place: address.ApiPlace) -> Wiki:
     """The row of a wiki, with what it says of itself."""
     known = {wiki.api_url: wiki for wiki in Wiki.objects.filter(api_url__in=place.candidates)}
     for candidate in place.candidates:
@@ -157,7 +157,7 @@ def refresh_facts(client: WikiClient, api_url: str) -> Wiki:
     temporary = query.get("autocreatetempuser", {})
     patterns = temporary.get("matchPatterns") or [temporary["matchPattern"]] if temporary.get("matchPattern") else []
     base = urljoin(api_url, str(general.get("server", "")) or "/")
-    values = {
+    values: dict[str, Any] = {
         "api_url": api_url,
         "index_url": urljoin(base, str(general.get("script", ""))) if general.get("script") else "",
         "article_path": urljoin(base, str(general.get("articlepath", ""))) if general.get("articlepath") else "",
@@ -171,8 +171,10 @@ def refresh_facts(client: WikiClient, api_url: str) -> Wiki:
         "bots": bots,
         "known_ms": now_ms(),
     }
-    wiki, _ = Wiki.objects.update_or_create(name=address.name_of(api_url), defaults=values)
-    return wiki
+    name = address.name_of(api_url)
+    told = [Wiki(name=name, **values)]
+    Wiki.objects.bulk_create(told, update_conflicts=True, unique_fields=["name"], update_fields=[*values])
+    return Wiki.objects.get(name=name)
 
 
 def note_signals(wiki: Wiki, titles: set[str], pageids: set[int], at: int) -> int:
@@ -197,7 +199,7 @@ def set_policy(actor: Actor, number: int, policy: str) -> Article:
     return Article.objects.get(pk=number)
 
 
-def _linked(client: WikiClient, place: address.Place) -> Iterator[str]:
+def _linked(client: WikiClient, place: address.ApiPlace) -> Iterator[str]:
     """The API that an article's page links to (Really Simple Discovery)."""
     if not place.page_url:
         return

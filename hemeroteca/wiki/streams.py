@@ -17,7 +17,7 @@ from hemeroteca.errors import Unavailable
 from hemeroteca.warc import timestamps
 from hemeroteca.wiki import answers, schedule, services
 from hemeroteca.wiki.budget import now_ms
-from hemeroteca.wiki.extraction import TITLES_AT_ONCE, Extraction, Options
+from hemeroteca.wiki.extraction import TITLES_AT_ONCE, Extraction, ExtractionOptions
 from hemeroteca.wiki.mediawiki import WikiClient
 from hemeroteca.wiki.models import Article, Wiki
 
@@ -51,7 +51,7 @@ def refresh(
                 total.unchanged += 1
                 continue
             text = article.text_complete or bool(article.text_position_ms)
-            work = Extraction(wiki, client, Options(text=text), lambda done, title: None)
+            work = Extraction(wiki, client, ExtractionOptions(text=text), lambda done, title: None)
             work.read_page(page) if page else work.read_titles([article.title])
             total.articles += 1
             total.revisions += work.result.revisions
@@ -65,10 +65,10 @@ def due(wiki: Wiki) -> QuerySet[Article]:
     return found.select_related("wiki").order_by("-announced_ms", "due_ms", "pk")
 
 
-def probe(client: WikiClient, wiki: Wiki, articles: Sequence[Article]) -> dict[int, answers.Page]:
+def probe(client: WikiClient, wiki: Wiki, articles: Sequence[Article]) -> dict[int, answers.WikiPage]:
     """What the wiki says of at most 50 articles, by page id; those it has no more are left out."""
     numbers = "|".join(str(article.pageid) for article in articles)
-    found: dict[int, answers.Page] = {}
+    found: dict[int, answers.WikiPage] = {}
     parameters = {"action": "query", "prop": "info", "pageids": numbers}
     for answer, _ in client.walk(wiki.api_url, parameters):
         for entry in answers.pages(answer.get("query", {})):

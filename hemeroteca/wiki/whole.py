@@ -15,9 +15,9 @@ import msgspec
 from hemeroteca.lake.revisions import Revision, Text
 from hemeroteca.warc import timestamps
 from hemeroteca.wiki import answers, schedule
-from hemeroteca.wiki.answers import Page
+from hemeroteca.wiki.answers import WikiPage
 from hemeroteca.wiki.budget import now_ms
-from hemeroteca.wiki.commits import Change, Overtaken
+from hemeroteca.wiki.commits import ArticleChange, Overtaken
 from hemeroteca.wiki.extraction import (
     AT_ONCE,
     LOG_PROPERTIES,
@@ -97,7 +97,7 @@ def _walk(work: Extraction, position: Position, seen: Seen, keep: Callable[[Posi
 
 def _answers(
     work: Extraction, start: dict[str, Any]
-) -> Iterator[tuple[list[tuple[Page, list[Revision], list[Text]]], dict[str, Any] | None]]:
+) -> Iterator[tuple[list[tuple[WikiPage, list[Revision], list[Text]]], dict[str, Any] | None]]:
     text = work.options.text
     parameters = {
         "action": "query",
@@ -114,7 +114,7 @@ def _answers(
         found = answer.get("query", {}).get("allrevisions")
         if found is None and not start and further is None:
             raise NotOffered
-        pages: dict[int, tuple[Page, list[Revision], list[Text]]] = {}
+        pages: dict[int, tuple[WikiPage, list[Revision], list[Text]]] = {}
         for entry in found or ():
             page = answers.page(entry)
             _, rows, texts = pages.setdefault(page.pageid, (page, [], []))
@@ -125,7 +125,7 @@ def _answers(
         yield list(pages.values()), further
 
 
-def _take(work: Extraction, pages: list[tuple[Page, list[Revision], list[Text]]], seen: Seen) -> None:
+def _take(work: Extraction, pages: list[tuple[WikiPage, list[Revision], list[Text]]], seen: Seen) -> None:
     articles = _articles(work, [page for page, _, _ in pages])
     for page, rows, texts in pages:
         article = articles[page.pageid]
@@ -149,7 +149,7 @@ def _take(work: Extraction, pages: list[tuple[Page, list[Revision], list[Text]]]
     work.result.articles += sum(not article.version for article in articles.values())
 
 
-def _articles(work: Extraction, pages: list[Page]) -> dict[int, Article]:
+def _articles(work: Extraction, pages: list[WikiPage]) -> dict[int, Article]:
     """Rows of these pages, made where they are missing."""
     wanted = {page.pageid: page for page in pages}
     found = Article.objects.filter(wiki=work.wiki, pageid__in=wanted).select_related("wiki")
@@ -176,7 +176,7 @@ def _write(work: Extraction) -> None:
     except Overtaken as overtaken:
         work.forget(overtaken)
         for article in Article.objects.filter(pk__in=overtaken.articles):
-            work.read_page(Page(title=article.title, pageid=article.pageid, ns=article.ns))
+            work.read_page(WikiPage(title=article.title, pageid=article.pageid, ns=article.ns))
 
 
 def _read_log(work: Extraction) -> None:
@@ -197,7 +197,7 @@ def _read_log(work: Extraction) -> None:
             articles = {article.pageid: article for article in found}
             now = now_ms()
             for number, article in articles.items():
-                page = Page(title=article.title, pageid=number, ns=article.ns)
+                page = WikiPage(title=article.title, pageid=number, ns=article.ns)
                 known = ArticleWork(work, article, page).known.events if article.last_log else set()
                 events = [
                     answers.event(entry, work.wiki.name, work.wiki.locale, page, now)
@@ -206,7 +206,7 @@ def _read_log(work: Extraction) -> None:
                 ]
                 if events:
                     fields = {"last_log": max(article.last_log, *(event.logid for event in events))}
-                    work.keep(Change(article.pk, article.version, events=events, fields=fields))
+                    work.keep(ArticleChange(article.pk, article.version, events=events, fields=fields))
                     work.result.events += len(events)
             _write(work)
 

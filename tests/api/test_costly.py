@@ -102,7 +102,7 @@ def test_queries_of_members_leave_the_console_its_threads(world, monkeypatch):
     def long(*given):
         told.append("begun")
         going_on.wait(PATIENCE)
-        return sandbox.Answer(columns=("a",), rows=((1,),))
+        return sandbox.SqlAnswer(columns=("a",), rows=((1,),))
 
     def ask(number):
         try:

@@ -6,7 +6,7 @@ import pytest
 
 from hemeroteca.accounts import SYSTEM, Actor, Role
 from hemeroteca.archive import erasure, queries
-from hemeroteca.archive.erasure import Wanted
+from hemeroteca.archive.erasure import ErasureScope
 from hemeroteca.archive.models import Capture, Erasure
 from hemeroteca.archive.stats import stats
 from hemeroteca.archive.verify import verify
@@ -34,7 +34,7 @@ def records(archive):
 
 
 def test_a_page_is_gone_from_files_and_index_and_its_mirror_stays_readable(archive):
-    done = erase(archive, Wanted(("http://example.org/",)))
+    done = erase(archive, ErasureScope(("http://example.org/",)))
     assert (done.captures, done.addresses, done.kept) == (4, 1, 1)
     assert not Capture.objects.filter(url="http://example.org/").exists()
     left = records(archive)
@@ -49,7 +49,7 @@ def test_a_page_is_gone_from_files_and_index_and_its_mirror_stays_readable(archi
 
 def test_one_capture_goes_with_those_that_repeat_it_at_its_address(archive):
     first = archive.captures[0]
-    done = erase(archive, Wanted(capture=first.record_id))
+    done = erase(archive, ErasureScope(capture=first.record_id))
     assert done.captures == 3, "the visit that brought the same, and the 304"
     assert [row.captured_ms for row in queries.captures_of("http://example.org/")] == [archive.captures[3].captured_ms]
     assert all(seen.payload != b"<p>first" + b" words" * 100 for seen in records(archive))
@@ -57,7 +57,7 @@ def test_one_capture_goes_with_those_that_repeat_it_at_its_address(archive):
 
 
 def test_a_prefix_in_a_span_of_time(archive):
-    done = erase(archive, Wanted(("http://example.org/*",), since="20240104", until="20240105"))
+    done = erase(archive, ErasureScope(("http://example.org/*",), since="20240104", until="20240105"))
     assert done.captures == 2, "the last version of the front page, and the redirect"
     assert queries.captures_of("http://mirror.example/")[0].location(archive.folder).read().payload() == SECRET
     assert len(queries.captures_of("http://example.org/")) == 3
@@ -65,13 +65,13 @@ def test_a_prefix_in_a_span_of_time(archive):
 
 def test_who_asked_and_why_is_kept_without_what_was_said(archive):
     with pytest.raises(Invalid, match="reason"):
-        erasure.ask(SYSTEM, Wanted(("http://example.org/",)), " ")
+        erasure.ask(SYSTEM, ErasureScope(("http://example.org/",)), " ")
     with pytest.raises(NotFound):
-        erasure.ask(SYSTEM, Wanted(capture=uuid4()), "because")
+        erasure.ask(SYSTEM, ErasureScope(capture=uuid4()), "because")
     with pytest.raises(Denied):
-        erasure.ask(Actor("eva", roles=(Role.DIRECTOR,)), Wanted(("http://example.org/",)), "because")
+        erasure.ask(Actor("eva", roles=(Role.DIRECTOR,)), ErasureScope(("http://example.org/",)), "because")
     assert not Erasure.objects.exists()
-    erase(archive, Wanted(("http://example.org/about",)), "court order 12/24")
+    erase(archive, ErasureScope(("http://example.org/about",)), "court order 12/24")
     (row,) = erasure.recent(SYSTEM)
     assert (row.reason, row.captures, row.urls) == ("court order 12/24", 1, ["http://example.org/about"])
     assert row.records == [str(archive.captures[4].record_id)]

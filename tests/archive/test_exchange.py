@@ -16,6 +16,7 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
+from hemeroteca import spreadsheet
 from hemeroteca.archive import export, queries, wacz, zipnum
 from hemeroteca.archive.importing import Importer, exchanges
 from hemeroteca.archive.models import Capture, WarcFile
@@ -83,7 +84,7 @@ def facts():
             [("response", 200, 606), ("revisit", 200, 0)],
             ["several records are packed together", "digest"],
         ),
-        ("example-trunc.warc", [("response", 200, 604)], ["digest", "no record begins here"]),
+        ("example-trunc.warc", [("response", 200, 604)], ["digest", "zero bytes instead of a record"]),
         ("example-wrong-chunks.warc.gz", [("response", 200, 1270)], ["do not end where its records do", "digest"]),
         ("post-test.warc.gz", [("response", 200, 545), ("response", 200, 552), ("response", 200, 551)], []),
     ],
@@ -116,7 +117,7 @@ def test_all_samples_together_make_an_archive_every_reader_likes(tmp_path, spool
     assert Capture.objects.filter(urlkey__contains="__wb_method=post").count() == 3, "answers to POST are filed apart"
     lost = [problem.reason for problem in done.problems if problem.lost]
     assert len(lost) == 1
-    assert "no record begins here" in lost[0]
+    assert "zero bytes instead of a record" in lost[0]
     waiting = Capture.objects.get(kind="revisit", refers_to=None)
     assert waiting.url == "http://www.bl.uk/", "nothing tells what the old server-not-modified record refers to"
     assert not waiting.version
@@ -242,7 +243,7 @@ def test_metadata_as_csv_and_json(archive):
     objects = [json.loads(line) for line in lines.getvalue().splitlines()]
     assert [row["url"] for row in table] == [row["url"] for row in objects]
     assert objects[0].keys() == dict.fromkeys(export.COLUMNS).keys()
-    assert export._cell("=1+1") == "'=1+1"
+    assert spreadsheet.cell("=1+1") == "'=1+1"
 
 
 def test_a_failed_export_leaves_nothing(archive, tmp_path, monkeypatch):

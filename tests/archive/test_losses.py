@@ -68,6 +68,59 @@ def test_a_request_without_an_answer_is_lost_unless_it_was_made_again(take, tmp_
     ]
 
 
+def test_a_request_that_stands_after_its_answer_is_not_lost(take, tmp_path):
+    """Whether or not it says to which answer it belongs, and however far behind it stands."""
+    asked = {"WARC-Type": "request", "Content-Type": "application/http; msgtype=request"}
+    get = b"GET / HTTP/1.1\r\nHost: a.example\r\nUser-Agent: other\r\n\r\n"
+    others = [
+        ({"WARC-Target-URI": f"http://a.example/{number}", "WARC-Record-ID": _ID.format(100 + number)}, HEAD + b"<p>x")
+        for number in range(12)
+    ]
+    (tmp_path / "near.warc").write_bytes(
+        records(({}, HEAD + b"<p>x"), ({**asked, "WARC-Date": "2024-01-01T00:00:02Z"}, get))
+    )
+    far = [(fields | {"WARC-Date": "2024-02-01T00:00:00Z"}, block) for fields, block in others]
+    late = {**asked, "WARC-Target-URI": "http://a.example/0", "WARC-Concurrent-To": _ID.format(100)}
+    (tmp_path / "far.warc").write_bytes(records(*far, (late | {"WARC-Record-ID": _ID.format(200)}, get)))
+    near = take(tmp_path / "near.warc")
+    assert (near.taken, near.lost, near.problems) == (1, 0, [])
+    kept = [found.record for file in (tmp_path / "warc").iterdir() for found in scan.scan(file)]
+    assert [record.head for record in kept if record.kind == "request"] == [get]
+    done = take(tmp_path / "far.warc")
+    assert (done.taken, done.lost) == (12, 0)
+    assert [problem.reason for problem in done.problems] == [
+        "the request for http://a.example/0 stands after its answer"
+    ]
+
+
+def test_a_file_that_was_packed_empty_is_told_as_one(take, tmp_path):
+    (tmp_path / "empty.warc.gz").write_bytes(gzip.compress(b""))
+    done = take(tmp_path / "empty.warc.gz")
+    assert [(problem.reason, problem.lost) for problem in done.problems] == [("the file holds no record", False)]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_record_behind_zero_bytes_is_read(take, tmp_path, pack):
+    one, other = (records(({"WARC-Target-URI": f"http://a.example/{n}"}, HEAD + b"<p>x")) for n in "12")
+    (tmp_path / "a.warc").write_bytes(pack(one) + bytes(100_000) + pack(other))
+    done = take(tmp_path / "a.warc")
+    assert (done.taken, done.lost) == (2, 1)
+    assert "100000 zero bytes instead of a record" in [problem.reason for problem in done.problems]
+
+
+def test_frames_whose_dictionary_is_elsewhere_are_told_as_such(take, tmp_path):
+    zstandard = pytest.importorskip("zstandard")
+    samples = [
+        records(({"WARC-Target-URI": f"http://a.example/{number}"}, HEAD + b"<p>x" * 50)) for number in range(99)
+    ]
+    dictionary = zstandard.train_dictionary(4096, samples)
+    (tmp_path / "a.warc.zst").write_bytes(zstandard.ZstdCompressor(dict_data=dictionary).compress(samples[0]))
+    done = take(tmp_path / "a.warc.zst")
+    assert [(problem.reason, problem.lost) for problem in done.problems] == [
+        ("it is packed with a dictionary that the file does not bring", True)
+    ]
+
+
 def test_a_body_above_256_mib_is_read_and_checked(tmp_path):
     with (tmp_path / "body").open("wb") as file:
         file.truncate(257 << 20)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hemeroteca.archive import queries, verify, wacz
-from hemeroteca.archive.cdx import Answer, Query
+from hemeroteca.archive.cdx import CdxAnswer, CdxQuery
 from hemeroteca.archive.importing import Importer
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.selection import Selection
@@ -78,7 +78,7 @@ def write_foreign(path: Path) -> None:
 
 
 def lines(url: str) -> list[str]:
-    return [line["digest"] for line in Answer(Query.read({"url": [url], "matchType": ["exact"]}))]
+    return [line["digest"] for line in CdxAnswer(CdxQuery.read({"url": [url], "matchType": ["exact"]}))]
 
 
 @pytest.mark.django_db

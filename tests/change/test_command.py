@@ -9,7 +9,7 @@ from tests.warc.making import exchange
 
 MS = 1_700_000_000_000
 URL = "http://example.org/"
-DIFF = "from hemeroteca.cli.archive.diff import diff; import typer; typer.run(diff)"
+DIFF = "import sys; sys.argv.insert(1, 'diff'); from hemeroteca.cli.archive import app; app()"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
 BODIES = [
     "<title>Tienda</title><p>Precio: 10 €<p>hace 3 minutos",

@@ -18,7 +18,7 @@ from hemeroteca.change import (
     side_by_side,
     text_diff,
 )
-from hemeroteca.change.diffs import Run, changed_runs, lines_of
+from hemeroteca.change.diffs import Stretch, changed_runs, lines_of
 from tests.change.pages import html, newspaper, shop
 
 
@@ -63,10 +63,10 @@ def _patched(old: list[str], diff: str) -> list[str]:
 
 def test_runs_show_the_words_that_changed():
     assert changed_runs("Precio: 10,00 € hoy", "Precio: 12,00 € hoy") == [
-        Run("equal", "Precio: "),
-        Run("delete", "10,00"),
-        Run("insert", "12,00"),
-        Run("equal", " € hoy"),
+        Stretch("equal", "Precio: "),
+        Stretch("delete", "10,00"),
+        Stretch("insert", "12,00"),
+        Stretch("equal", " € hoy"),
     ]
 
 

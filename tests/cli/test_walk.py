@@ -89,7 +89,7 @@ MANY = """
 import json, sys
 from tests.cli.test_walk import call
 from hemeroteca.cli.common import setup
-setup(None)
+setup()
 for words in json.loads(sys.argv[1]):
     print(json.dumps([words, *call(words)]))
 """
@@ -117,6 +117,7 @@ ABSENT = [
     ["archive", "diff", "http://nope.test/"], ["user", "password", "nobody"], ["user", "remove", "nobody"],
     ["token", "create", "nobody"], ["token", "revoke", "nope"], ["search", "unsave", "99"], ["geo", "show", "99"],
     ["geo", "withdraw", "99"], ["site", "show", "nope.test"], ["held", "take", "99"],
+    ["held", "list", "99"], ["backup", "/proc/nowhere/copy"],
     ["focus", "explain", "http://nope.test/"], ["focus", "thesaurus", "show", "nope"],
     ["fleet", "device", "revoke", "nope"], ["fleet", "client", "approve", "nope"], ["fleet", "open", "nope.test"],
     ["wiki", "status", "99"],
@@ -129,6 +130,19 @@ def test_what_is_not_there_ends_with_1_and_says_so(tmp_path):
         words, code, _, said = json.loads(line)
         assert code == 1, (words, code, said)
         assert re.fullmatch("hemeroteca: .+\n", said), (words, said)
+
+
+def test_what_is_no_address_is_told_as_such_also_where_nothing_is_archived(tmp_path):
+    lines = [["archive", verb, "no address"] for verb in ("versions", "get", "diff")]
+    for line in run(MANY, tmp_path / "data", json.dumps(lines)).stdout.splitlines():
+        words, code, _, said = json.loads(line)
+        assert (code, "is not a web address: it has spaces" in said) == (2, True), (words, said)
+
+
+@pytest.mark.parametrize("words", [[], ["watch"], ["watch", "channel"], ["fleet", "device"]])
+def test_a_noun_without_a_verb_shows_its_verbs(words):
+    code, out, err = call(words)
+    assert (code, (out + err).lstrip().startswith("Usage: ")) == (2, True), (out, err)
 
 
 @pytest.fixture(scope="module")

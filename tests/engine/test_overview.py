@@ -13,18 +13,35 @@ from hemeroteca.ingest.rules import CrawlOptions
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 
-def test_a_stopped_crawl_tells_what_still_waits_and_what_failed(settings):
+def test_a_stopped_crawl_tells_what_still_waits_beside_what_its_last_run_counted(settings):
     settings.INSTANCE.create()
     crawl, _ = services.submit_crawl(SYSTEM, ["https://example.org/"], CrawlOptions(scope=urls.Scope()))
     host, _ = Host.objects.get_or_create(name="example.org")
     for number, state in enumerate([State.QUEUED] * 7 + [State.FAILED] * 3 + [State.DONE] * 2):
         page = Page.objects.create(key=number + 1, url=f"https://example.org/{number}", host=host)
         Visit.objects.create(crawl=crawl, page=page, host=host, state=state)
-    Crawl.objects.filter(pk=crawl.pk).update(state=Crawl.State.STOPPED, stop_reason="a person stopped it")
+    last_run = {"pages": 1, "failed": 1, "queued": 0}  # the run before had one page and two failures
+    Crawl.objects.filter(pk=crawl.pk).update(
+        state=Crawl.State.STOPPED, stop_reason="a person stopped it", counts=last_run
+    )
     told = next(found for found in status().crawls if found.id == crawl.pk)
     waiting = Visit.objects.filter(crawl=crawl, state=State.QUEUED).count()
-    assert (told.counts["queued"], told.counts["failed"]) == (waiting, 3)
+    assert told.counts == last_run | {"queued": waiting}
     assert waiting >= 7
+
+
+def test_what_stopped_crawls_left_is_queued_in_the_totals_as_in_the_list(settings):
+    settings.INSTANCE.create()
+    host, _ = Host.objects.get_or_create(name="example.org")
+    for state, most in ((Crawl.State.STOPPED, 4), (Crawl.State.RUNNING, 2)):
+        crawl, _ = services.submit_crawl(SYSTEM, [f"https://example.org/{state}/"], CrawlOptions(scope=urls.Scope()))
+        for number in range(most):
+            page = Page.objects.create(key=most * 10 + number, url=f"https://example.org/{state}/{number}", host=host)
+            Visit.objects.create(crawl=crawl, page=page, host=host, state=State.QUEUED)
+        Crawl.objects.filter(pk=crawl.pk).update(state=state)
+    told = status()
+    assert told.pages["queued"] == sum(int(str(crawl.counts["queued"])) for crawl in told.crawls)
+    assert told.pages["queued"] >= 6
 
 
 def test_a_crawl_whose_visits_another_run_of_the_order_took_over_keeps_what_it_counted(settings):

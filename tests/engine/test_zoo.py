@@ -11,7 +11,7 @@ MEMORY = 700 << 20  # all processes together; bodies of 8 MiB, documents of 16 M
 
 OPEN = """import sys
 from hemeroteca.cli import common
-common.setup(None)
+common.setup()
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.frontier import services
 for host in sys.argv[1:]:

@@ -36,7 +36,7 @@ from hemeroteca.fleet import fetches, loads, opt_out
 from hemeroteca.fleet.curl_worker import CurlFetching
 from hemeroteca.fleet.device import fetching
 from hemeroteca.fleet.device.fetching import RequestOrder
-from hemeroteca.fleet.device.load import Load
+from hemeroteca.fleet.device.load import LoadGenerator
 from hemeroteca.fleet.models import Client as FleetClient
 from hemeroteca.fleet.models import FetchJob
 from hemeroteca.frontier import services as frontier
@@ -127,7 +127,7 @@ def by_harvest(url):
 
 
 def by_geo_inspect(url):
-    return cli_geo._describe(url, None) is None
+    return cli_geo._describe(url) is None
 
 
 def by_health(url):
@@ -176,7 +176,7 @@ def by_fleet_worker(url):
 def by_load_test(url):
     """A device asks the target itself for the proof that its owner wants the test."""
     parts = urlsplit(url)
-    load = Load(None, Guard(), True, "x", lambda: False)
+    load = LoadGenerator(None, Guard(), True, "x", lambda: False)
     plan = {"url": url, "address": (parts.hostname or "").strip("[]"), "proof": "hemeroteca-load-" + "0" * 32}
     return bool(load._refusal(plan))
 
@@ -312,7 +312,7 @@ ELSEWHERE = {
 @pytest.mark.parametrize("entrance", [entrance for room in ROOMS.values() for entrance in room])
 def test_no_room_leads_to_an_address_that_is_not_public(serve, settings, monkeypatch, entrance):
     settings.CONFIG = CLOSED
-    monkeypatch.setattr(common, "settings", lambda data: CLOSED)
+    monkeypatch.setattr(common, "settings", lambda: CLOSED)
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     server = serve(keep(ok()))
     passed = [host for host in FEW if not entrance(f"http://{host}:{server.port}/x")]

@@ -11,7 +11,7 @@ from hemeroteca.accounts import SYSTEM, Role
 from hemeroteca.accounts import services as accounts
 from hemeroteca.fetch import Guard
 from hemeroteca.fleet import coordinator, dispatch, protocol, queries, services
-from hemeroteca.fleet.device.result_file import Answer, Results
+from hemeroteca.fleet.device.result_file import FetchedUrl, ResultFile
 from hemeroteca.fleet.models import Block, ClosedHost, Device, UploadPart
 from hemeroteca.warc import scan
 
@@ -58,16 +58,18 @@ class Volunteer:
 
 
 def offer(device: Device, urls: list[str] = URLS, seconds: float = 60.0, **more: object) -> int:
-    hosts: dict[str, list[protocol.Task]] = {}
+    hosts: dict[str, list[protocol.UrlTask]] = {}
     for url in urls:
-        hosts.setdefault(url.split("/")[2], []).append(protocol.Task(url=url))
-    work = protocol.Work(hosts=[protocol.HostWork(host=name, delay=1.0, tasks=tasks) for name, tasks in hosts.items()])
+        hosts.setdefault(url.split("/")[2], []).append(protocol.UrlTask(url=url))
+    work = protocol.LeasedWork(
+        hosts=[protocol.HostWork(host=name, delay=1.0, tasks=tasks) for name, tasks in hosts.items()]
+    )
     one = dispatch.Offer(share=device.pk, activity="crawls", urls=len(urls), work=work, seconds=seconds, **more)
     return dispatch.offer([one])[0]
 
 
-def warc(*answers: Answer) -> bytes:
-    results = Results("test")
+def warc(*answers: FetchedUrl) -> bytes:
+    results = ResultFile("test")
     for answer in answers:
         results.add(answer)
     file = results.finish()
@@ -75,9 +77,9 @@ def warc(*answers: Answer) -> bytes:
     return file.read()
 
 
-def answer(url: str, body: bytes = b"<p>hello</p>", ip: str = "93.184.216.34", status: int = 200) -> Answer:
+def answer(url: str, body: bytes = b"<p>hello</p>", ip: str = "93.184.216.34", status: int = 200) -> FetchedUrl:
     head = f"HTTP/1.1 {status} OK\r\nContent-Type: text/html\r\n\r\n".encode()
-    return Answer(url, status, b"GET / HTTP/1.1\r\n\r\n", head, body, ip, seconds=0.25)
+    return FetchedUrl(url, status, b"GET / HTTP/1.1\r\n\r\n", head, body, ip, seconds=0.25)
 
 
 def brought(number: int, tmp_path, urls: list[str] = URLS, guard: Guard | None = None):
@@ -91,7 +93,7 @@ def test_a_block_goes_out_and_comes_back_in_pieces(tmp_path):
     lease = pi.lease()
     assert [task["url"] for host in lease["work"]["hosts"] for task in host["tasks"]] == URLS
     assert pi.post("lease", {}).status_code == 503  # nobody else gets it
-    data = warc(answer(URLS[0]), answer(URLS[1], status=404), Answer(URLS[2], failure="timeout", detail="30 s"))
+    data = warc(answer(URLS[0]), answer(URLS[1], status=404), FetchedUrl(URLS[2], failure="timeout", detail="30 s"))
     half = len(data) // 2
     headers = {"X_Nonce": lease["nonce"], "Upload_Offset": "0"}
     path = f"blocks/{lease['block']}/results"
@@ -204,8 +206,10 @@ def test_reports_of_other_urls_and_further_reports_are_not_kept(tmp_path):
     pi = Volunteer("pi").connect()
     offer(pi.row)
     lease = pi.lease()
-    data = warc(*(Answer(f"http://n{n}.test/", failure="x") for n in range(50)), Answer(URLS[0], failure="timeout"))
-    data += warc(Answer(URLS[1], failure="timeout"))
+    data = warc(
+        *(FetchedUrl(f"http://n{n}.test/", failure="x") for n in range(50)), FetchedUrl(URLS[0], failure="timeout")
+    )
+    data += warc(FetchedUrl(URLS[1], failure="timeout"))
     assert pi.send(lease, data).status_code == 200
     records = [one.record for one in scan.scan(_file(tmp_path, data)) if one.record.kind == "metadata"]
     assert list(dispatch._reports(records[0], set(URLS))) == [URLS[0]]

@@ -23,10 +23,10 @@ from hemeroteca.fleet import zipapp
 from hemeroteca.fleet.device import consent, fetching, signs, startup
 from hemeroteca.fleet.device.caps import Caps, Meter
 from hemeroteca.fleet.device.fetching import RequestOrder
-from hemeroteca.fleet.device.link import Link, LinkError, Refused
-from hemeroteca.fleet.device.result_file import Answer
+from hemeroteca.fleet.device.link import CoordinatorLink, LinkError, RefusedByCoordinator
+from hemeroteca.fleet.device.result_file import FetchedUrl
 from hemeroteca.fleet.device.stages import MAX_HELD, Worker
-from hemeroteca.fleet.device.status_page import Page
+from hemeroteca.fleet.device.status_page import StatusPage
 from tests.waiting import PATIENCE, wait_for
 
 
@@ -42,7 +42,7 @@ def resolves_to(*addresses: str):
     return resolve
 
 
-def fetch(url: str, guard: Guard | None = None, any_port: bool = False, resolve=None, **more) -> Answer:
+def fetch(url: str, guard: Guard | None = None, any_port: bool = False, resolve=None, **more) -> FetchedUrl:
     return fetching.fetch(RequestOrder(url, "test", **more), guard or Guard(), any_port, resolve or socket.getaddrinfo)
 
 
@@ -206,10 +206,10 @@ def test_three_unrelated_hosts_that_refuse_make_the_device_rest():
     now = [0.0]
     refusals = signs.Refusals(lambda: now[0])
     for host in ("a.one.test", "b.one.test", "c.one.test"):
-        refusals.note(host, Answer("", status=429))
+        refusals.note(host, FetchedUrl("", status=429))
     assert not refusals.reason  # one site
-    refusals.note("two.org", Answer("", status=403))
-    refusals.note("three.net", Answer("", status=503, body=b"<form id=captcha>"))
+    refusals.note("two.org", FetchedUrl("", status=403))
+    refusals.note("three.net", FetchedUrl("", status=503, body=b"<form id=captcha>"))
     assert "rests" in refusals.reason
     now[0] += signs.REST_SECONDS + 1
     assert not refusals.reason
@@ -222,15 +222,15 @@ def test_a_network_that_answers_for_everything_is_recognised():
         raise socket.gaierror
 
     assert signs.network(honest) == ""
-    assert signs.intercepted(Answer("", failure="tls", detail="self-signed certificate in certificate chain"))
-    assert not signs.intercepted(Answer("", failure="tls", detail="certificate has expired"))
+    assert signs.intercepted(FetchedUrl("", failure="tls", detail="self-signed certificate in certificate chain"))
+    assert not signs.intercepted(FetchedUrl("", failure="tls", detail="certificate has expired"))
 
 
 def test_a_portal_and_intercepted_tls_are_told_from_single_odd_sites():
     now = [0.0]
     tampering = signs.Tampering(lambda: now[0])
-    signed_by_itself = Answer("", failure="tls", detail="self-signed certificate")
-    away = Answer("", status=302, response_head=b"HTTP/1.1 302 Found\r\nLocation: http://login.hotel.test/\r\n\r\n")
+    signed_by_itself = FetchedUrl("", failure="tls", detail="self-signed certificate")
+    away = FetchedUrl("", status=302, response_head=b"HTTP/1.1 302 Found\r\nLocation: http://login.hotel.test/\r\n\r\n")
     for _ in range(5):  # one site, however often, is that site's own matter
         assert not tampering.note("a.one.test", signed_by_itself)
         assert not tampering.note("b.one.test", away)
@@ -245,22 +245,22 @@ def test_a_portal_and_intercepted_tls_are_told_from_single_odd_sites():
         tampering.note(host, signed_by_itself)
     assert tampering.note("four.net", signed_by_itself)
     assert "intercepted" in tampering.reason
-    assert signs.Tampering().note("five.net", Answer("", status=511))  # the portal says it itself
-    assert not signs.Tampering().note("six.net", Answer("", status=200))
+    assert signs.Tampering().note("five.net", FetchedUrl("", status=511))  # the portal says it itself
+    assert not signs.Tampering().note("six.net", FetchedUrl("", status=200))
 
 
 class Waiting:
     """Requests that are answered when the test says so."""
 
     def __init__(self) -> None:
-        self.orders: dict[str, tuple[RequestOrder, Callable[[Answer], None]]] = {}
+        self.orders: dict[str, tuple[RequestOrder, Callable[[FetchedUrl], None]]] = {}
 
-    def submit(self, order: RequestOrder, done: Callable[[Answer], None]) -> None:
+    def submit(self, order: RequestOrder, done: Callable[[FetchedUrl], None]) -> None:
         self.orders[order.url] = order, done
 
     def answer(self, url: str, **facts: object) -> None:
         _, done = self.orders.pop(url)
-        done(Answer(url, **{"status": 200, "seconds": 0.01, **facts}))
+        done(FetchedUrl(url, **{"status": 200, "seconds": 0.01, **facts}))
 
     def close(self) -> None:
         pass
@@ -277,7 +277,7 @@ class OneBlock:
         self.returned: list[bytes] = []
         self.beats: list[dict] = []
         self.orders: dict[str, object] = {}  # told at each heartbeat
-        self.refusal: Refused | None = None
+        self.refusal: RefusedByCoordinator | None = None
 
     def give(self, urls: Sequence[str]) -> None:
         hosts = [{"host": urlsplit(url).hostname, "tasks": [{"url": url}], **self._facts} for url in urls]
@@ -289,7 +289,7 @@ class OneBlock:
             raise self.refusal
         if path == "lease":
             if not self._work:
-                raise Refused(503, "come-back", "no work", 600.0)
+                raise RefusedByCoordinator(503, "come-back", "no work", 600.0)
             return self._work.pop()
         if path == "beat":
             self.beats.append(value)
@@ -478,7 +478,7 @@ def test_a_device_that_is_paused_gives_back_what_it_has_and_goes_on_later(worker
 
 
 def test_a_device_that_was_paused_before_it_began_waits(worker):
-    paused = Refused(403, "paused", "this device is paused: by its owner", 0.0)
+    paused = RefusedByCoordinator(403, "paused", "this device is paused: by its owner", 0.0)
     made, fetching, link = worker(["http://a.test/"], refusal=paused)
     wait_for(lambda: "paused" in made.state, lambda: made.state)
     link.refusal = None
@@ -502,7 +502,7 @@ def test_a_portal_or_a_wrong_server_is_no_coordinator(status):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         with pytest.raises(LinkError, match=f"no coordinator: look at --server.*{status}"):
-            Link(f"http://127.0.0.1:{server.server_port}", "t").post("lease", {})
+            CoordinatorLink(f"http://127.0.0.1:{server.server_port}", "t").post("lease", {})
     finally:
         server.shutdown()
         server.server_close()
@@ -565,7 +565,7 @@ def test_the_data_of_a_month_are_counted_over_starts(tmp_path):
 def test_the_page_shows_what_happens_and_stops_only_by_its_button():
     pressed = []
     buttons = {name: lambda name=name: pressed.append(name) for name in ("Stop", "Pause", "Go on")}
-    page = Page(lambda: [("Now", ["http://a.test/<script>"])], buttons)
+    page = StatusPage(lambda: [("Now", ["http://a.test/<script>"])], buttons)
 
     def ask(path="", data=None, host=None):
         request = urllib.request.Request(page.address + path, data, {"Host": host} if host else {})

@@ -20,7 +20,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from hemeroteca import __version__
-from hemeroteca.fleet.device.link import Link
+from hemeroteca.fleet.device.link import CoordinatorLink
 from tests.fleet.test_liars import Served
 from tests.waiting import PATIENCE, held_port, wait_for
 
@@ -124,7 +124,7 @@ def volunteer(served, tmp_path_factory):
 
 def test_a_device_that_lives_and_takes_nothing_holds_up_no_job(served, site):
     told = json.loads(served.system.run("fleet", "device", "add", "idle", "--owner", "admin", "--json").stdout)
-    idle = Link(served.server, told["token"])
+    idle = CoordinatorLink(served.server, told["token"])
     idle.post("connect", {"version": __version__, "activities": ["crawls", "clients"]})
     urls = [f"{site.address}/idle/{n}" for n in range(3)]
     job = served.ask("POST", "/api/v1/fetch", {"urls": urls})["id"]

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client as Browser
 
 from hemeroteca.fleet import coordinator
-from hemeroteca.fleet.device.result_file import Answer
+from hemeroteca.fleet.device.result_file import FetchedUrl
 from hemeroteca.fleet.models import Block, Device, UploadPart
 from tests.fleet.test_coordinator import URLS, Volunteer, answer, brought, offer, warc
 
@@ -96,7 +96,7 @@ def test_what_postgresql_cannot_keep_is_in_no_answer_of_a_device(pi, tmp_path):
     bad = answer(URLS[0])
     bad.response_head = b"HTTP/1.1 302 Found\r\nLocation: http://a\0b.test/\r\nContent-Type: te\0xt\r\n\r\n"
     bad.request_head = b"GET /\0 HTTP/1.1\r\n\r\n"
-    assert pi.send(lease, warc(bad, Answer(URLS[1], failure="time\0out", detail="\0"))).status_code == 200
+    assert pi.send(lease, warc(bad, FetchedUrl(URLS[1], failure="time\0out", detail="\0"))).status_code == 200
     found = brought(number, tmp_path)
     assert set(found) == {URLS[0]}  # what is said of the other is not read at all
     assert b"\0" not in found[URLS[0]].response_head + found[URLS[0]].request_head

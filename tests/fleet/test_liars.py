@@ -11,7 +11,7 @@ import pytest
 from hemeroteca.fetch import Guard
 from hemeroteca.fleet.device.caps import Caps, Meter
 from hemeroteca.fleet.device.fetching import ThreadFetching
-from hemeroteca.fleet.device.link import Link
+from hemeroteca.fleet.device.link import CoordinatorLink
 from hemeroteca.fleet.device.stages import Worker
 from tests.engine.system import System
 from tests.waiting import held_port, wait_for
@@ -105,7 +105,7 @@ class Served:
     ) -> Worker:
         told = json.loads(self.system.run("fleet", "device", "add", name, "--owner", owner, "--json").stdout)
         worker = Worker(
-            Link(self.server, told["token"]),
+            CoordinatorLink(self.server, told["token"]),
             fetching(Guard(allow_private=True), 4, any_port=True),
             Caps(min_delay=0.05, on_battery=True, on_metered=True),
             Meter(Caps(), None),

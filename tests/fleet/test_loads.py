@@ -16,8 +16,8 @@ from hemeroteca.errors import Busy, Conflict, Invalid
 from hemeroteca.fetch import Guard
 from hemeroteca.fleet import coordinator, loads, protocol, services
 from hemeroteca.fleet.device import load
-from hemeroteca.fleet.device.load import PATH, Load
-from hemeroteca.fleet.device.result_file import Answer
+from hemeroteca.fleet.device.load import PATH, LoadGenerator
+from hemeroteca.fleet.device.result_file import FetchedUrl
 from hemeroteca.fleet.models import Device, LoadSecond, LoadTest
 from hemeroteca.jobs.models import Job
 from tests.fleet.test_liars import Served
@@ -277,10 +277,10 @@ def test_a_device_reads_the_proof_itself_whatever_the_coordinator_says(target, p
     target.proofs = {"127.0.0.1": "hemeroteca-load-" + "1" * 32}
     plan = {"test": "t", "second": 0, "requests": 5, "url": f"http://shop.test:{target.port}/x",
             "address": "127.0.0.1", "proof": proof, "seconds": 1.0}  # fmt: skip
-    told = Load(FakeLink(plan), Guard(allow_private=True), True, "x", lambda: False).run(lambda answer: None)
+    told = LoadGenerator(FakeLink(plan), Guard(allow_private=True), True, "x", lambda: False).run(lambda answer: None)
     assert "takes no part" in told
     assert target.loaded == 0
-    told = Load(FakeLink(plan), Guard(), False, "x", lambda: False).run(lambda answer: None)
+    told = LoadGenerator(FakeLink(plan), Guard(), False, "x", lambda: False).run(lambda answer: None)
     assert "takes no part" in told  # and never asks an address that is not public
     assert len(target.asked) <= 1
 
@@ -303,14 +303,14 @@ def test_what_waits_behind_a_slow_site_is_never_sent_after_the_end(monkeypatch):
 
     def slow(order, *_):
         if order.url.endswith(load.PATH):
-            return Answer(order.url, 200, body=proof.encode())
+            return FetchedUrl(order.url, 200, body=proof.encode())
         asked.append(order.url)
         answers.wait(PATIENCE)
-        return Answer(order.url, 200)
+        return FetchedUrl(order.url, 200)
 
     monkeypatch.setattr(load, "fetch", slow)
     monkeypatch.setattr(load, "LATE_SECONDS", PATIENCE)
-    told = Load(link, Guard(allow_private=True), True, "x", lambda: False).run(lambda answer: None)
+    told = LoadGenerator(link, Guard(allow_private=True), True, "x", lambda: False).run(lambda answer: None)
     assert told == "the load test is over"
     threads = set(threading.enumerate()) - others
     answers.set()

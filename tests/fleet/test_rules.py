@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hemeroteca import urls
 from hemeroteca.fleet import accounting, agreement, assignment, refusals, trust, trust_simulator
 from hemeroteca.fleet.accounting import Kind
-from hemeroteca.fleet.assignment import STRATEGIES, Candidate, Work
+from hemeroteca.fleet.assignment import STRATEGIES, AssignableBlock, AssignableDevice
 from hemeroteca.fleet.trust import Check, Standing
 from hemeroteca.warc import Capture
 
@@ -69,22 +69,22 @@ def test_without_any_check_the_liars_would_get_through(monkeypatch):
 
 def test_strategies_choose_as_their_names_say():
     madrid, lima = (40.0, -4.0), (-10.0, -75.0)
-    idle = Candidate(1, total=900, pending=0, waiting=0, speed=1.0, place=lima)
-    new = Candidate(2, total=0, pending=50, waiting=40, speed=10.0, place=madrid)
-    fast = Candidate(3, total=500, pending=20, waiting=10, speed=40.0, place=madrid)
-    work = Work(urls=64, place=lima)
+    idle = AssignableDevice(1, total=900, pending=0, waiting=0, speed=1.0, place=lima)
+    new = AssignableDevice(2, total=0, pending=50, waiting=40, speed=10.0, place=madrid)
+    fast = AssignableDevice(3, total=500, pending=20, waiting=10, speed=40.0, place=madrid)
+    work = AssignableBlock(urls=64, place=lima)
     chosen = {name: strategy.place(work, [idle, new, fast]) for name, strategy in STRATEGIES.items()}
     assert chosen == {"democratic": 2, "less-busy": 1, "geography": 1, "auto": 3}
-    thief = Candidate(9, place=lima)
+    thief = AssignableDevice(9, place=lima)
     robbed = {name: strategy.victim(thief, [idle, new, fast]) for name, strategy in STRATEGIES.items()}
     assert robbed == {"democratic": None, "less-busy": 2, "geography": 2, "auto": 2}
     assert STRATEGIES["less-busy"].victim(thief, [idle]) is None  # nothing that is not delivered
 
 
 def test_among_equally_fast_devices_the_nearest_gets_the_block():
-    near = Candidate(2, speed=5.0, place=(40.0, -4.0))
-    far = Candidate(1, speed=5.0, place=(-10.0, -75.0))
-    assert STRATEGIES["auto"].place(Work(urls=10, place=(41.0, -3.0)), [far, near]) == 2
+    near = AssignableDevice(2, speed=5.0, place=(40.0, -4.0))
+    far = AssignableDevice(1, speed=5.0, place=(-10.0, -75.0))
+    assert STRATEGIES["auto"].place(AssignableBlock(urls=10, place=(41.0, -3.0)), [far, near]) == 2
     assert assignment.distance((40.0, -4.0), (-10.0, -75.0)) == pytest.approx(9500, rel=0.05)
 
 

@@ -1,5 +1,7 @@
 """Relevance of pages, links and addresses, and the focus that says what counts."""
 
+from math import exp
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +10,7 @@ from hemeroteca.errors import Invalid
 from hemeroteca.focus import definition, thesaurus
 from hemeroteca.focus.definition import Definition
 from hemeroteca.focus.relevance import LinkText, Relevance, anchor_2016, compiled, terms_2016
-from hemeroteca.focus.targets import Read, Target, target_of
+from hemeroteca.focus.targets import ReadDocument, TargetRule, target_of
 
 GEO = Relevance(compiled(definition.load("geo"), lambda name: thesaurus.load(None, name)))
 WEB = Relevance(
@@ -91,15 +93,15 @@ def test_terms_2016_is_a_relevance_a_focus_can_choose():
 
 
 def test_targets_are_told_by_finds_roots_kinds_and_expressions():
-    service = Target(find="service")
-    root = Target(root=("WMS_Capabilities",), name="map")
-    about = Target(kind="html", url=r"/agua/", relevance=0.5)
+    service = TargetRule(find="service")
+    root = TargetRule(root=("WMS_Capabilities",), name="map")
+    about = TargetRule(kind="html", url=r"/agua/", relevance=0.5)
     targets = (service, root, about)
-    assert target_of(targets, Read(url="http://a/", finds=("service",))) == "service"
-    assert target_of(targets, Read(url="http://a/", root="wms_capabilities")) == "map"
-    assert target_of(targets, Read(url="http://a/agua/1", kind="html", relevance=0.6)) == "html"
-    assert target_of(targets, Read(url="http://a/agua/1", kind="html", relevance=0.4)) == ""
-    assert target_of((Target(),), Read(url="http://a/")) == ""
+    assert target_of(targets, ReadDocument(url="http://a/", finds=("service",))) == "service"
+    assert target_of(targets, ReadDocument(url="http://a/", root="wms_capabilities")) == "map"
+    assert target_of(targets, ReadDocument(url="http://a/agua/1", kind="html", relevance=0.6)) == "html"
+    assert target_of(targets, ReadDocument(url="http://a/agua/1", kind="html", relevance=0.4)) == ""
+    assert target_of((TargetRule(),), ReadDocument(url="http://a/")) == ""
 
 
 @pytest.mark.parametrize(
@@ -111,6 +113,8 @@ def test_targets_are_told_by_finds_roots_kinds_and_expressions():
         ("name = 'x'", "no terms"),
         ("[[targets]]\nurl = '('\n[terms]\na = 1", "cannot be used"),
         ("[tuning]\ndelta = 2\n[terms]\na = 1", "delta"),
+        ("[[away]]\nweight = 2\n[terms]\na = 1", "words"),
+        ("[[away]]\nwords = ['news']\nweight = -1\n[terms]\na = 1", "weight"),
         ("this is no toml", "not TOML"),
     ],
 )
@@ -125,3 +129,83 @@ def test_a_focus_file_has_the_name_of_its_file(tmp_path):
     assert definition.load(str(path)).name == "aguas"
     with pytest.raises(Invalid, match="geo"):
         definition.load("nowhere")
+
+
+AWAY = Relevance(
+    compiled(
+        definition.parse(
+            "[terms]\nwms = 0.7\n[hints]\nservice = 0.5\ngetcapabilities = 1.0\n"
+            "[[away]]\nwords = ['noticias', 'aviso legal']\n[[away]]\nwords = ['turismo']\nweight = 0.5\n"
+        ),
+        lambda name: None,
+    )
+)
+
+
+def away(url: str, anchor: str = "") -> float:
+    return AWAY.links([LinkText(url, anchor, "")])[0].away
+
+
+@pytest.mark.parametrize(
+    ("url", "anchor"),
+    [
+        ("http://a/noticias/12", ""),
+        ("http://noticias.example/", ""),
+        ("http://a/x", "Noticias"),
+        ("http://a/aviso-legal", ""),
+        ("http://a/noticias/", "Noticias"),
+    ],
+)
+def test_words_of_anchor_path_and_host_lead_away_each_once(url, anchor):
+    assert away(url, anchor) == pytest.approx(1 - exp(-2))
+
+
+def test_words_that_lead_away_have_weights_and_add_up():
+    assert away("http://a/turismo/1") == pytest.approx(1 - exp(-0.5))
+    assert away("http://a/turismo/noticias/") == pytest.approx(1 - exp(-2.5))
+    assert away("http://a/aviso/1", "texto legal") == 0.0
+
+
+def test_an_address_that_looks_like_a_target_is_hardly_led_away_from():
+    strong = away("http://a/noticias/ows?service=x&request=GetCapabilities")
+    assert strong < away("http://a/noticias/service") < away("http://a/noticias/12")
+    assert strong < 0.4
+
+
+def test_words_around_a_link_do_not_lead_away():
+    assert AWAY.links([LinkText("http://a/x", "WMS", "noticias | aviso legal")])[0].away == 0.0
+
+
+@pytest.mark.parametrize(
+    ("url", "anchor"),
+    [
+        ("https://www.idee.es/web/idee/segun-tipo-de-servicio", "Directorio de servicios"),
+        ("https://www.ign.es/wms-inspire/mapa-raster?SERVICE=WMS&request=GetCapabilities", "Mapa ráster"),
+        ("https://geoservicios.example.es/catalogo/registro/red-hidrografica-12", "Red hidrográfica"),
+        ("https://data.example.fr/datasets/cadastre", "Cadastre : parcelles"),
+        ("https://www.geoportal.example.de/geodienste", "Geodienste und Schnittstellen"),
+        ("https://sig.example.pt/geoserver/web/", "Geoserver"),
+        ("https://geodata.example.org/arcgis/rest/services", "ArcGIS REST services directory"),
+        ("https://example.org/open-data", "Open data downloads"),
+        ("https://example.org/sitemap", "Mapa web"),
+        ("https://example.org/record/cours-d-eau", "Cours d'eau"),
+        ("https://example.org/record/cursos-de-agua-7", "Cursos de agua de la demarcación"),
+        ("https://example.org/corsi-d-acqua", "Corsi d'acqua"),
+        ("https://www.conseil-departemental.example.fr/sig", "Conseil départemental : carrières et cours d’eau"),
+        ("https://example.org/camadas/amazonia-legal", "Amazônia Legal"),
+    ],
+)
+def test_the_built_in_focus_does_not_turn_from_what_lists_services(url, anchor):
+    assert GEO.links([LinkText(url, anchor, "")])[0].away == 0.0
+
+
+def test_the_built_in_focus_turns_from_small_print_and_half_from_words_that_data_sets_bear():
+    link = [
+        LinkText("https://example.org/aviso-legal", "Aviso legal", ""),
+        LinkText("https://example.org/record/7", "Hoteles y restaurantes de Teruel", ""),
+        LinkText("https://example.org/record/8", "Museos", ""),
+    ]
+    small_print, several, one = (found.away for found in GEO.links(link))
+    assert small_print > 0.9
+    assert one == pytest.approx(1 - exp(-0.7))
+    assert several < 0.8

@@ -196,3 +196,26 @@ def test_a_crawl_learns_whether_sites_of_one_kind_are_alike(alike):
         for host in (98, 99)
     )
     assert (there > elsewhere / 2) is alike, (there, elsewhere)
+
+
+@pytest.mark.parametrize("make", [Learned, Focused])
+def test_a_link_whose_words_lead_away_goes_behind_its_like(make):
+    strategy = make(Tuning(spread=0))
+    visited(strategy, relevance=0.5)
+    for number in range(20):  # what its words and its shape have taught holds for it too
+        found = link(f"http://a.test/servicios/{number}", anchor="servicios")
+        visited(strategy, key=100 + number, link=found, potential=strategy.potential(found), target="service")
+    there = "http://soluciones.test/servicios/77"
+    plain = strategy.score(link(there, anchor="servicios"))
+    assert strategy.score(link(there, anchor="servicios", away=0.9)) == pytest.approx(plain / 10)
+
+
+def test_what_a_site_brings_counts_more_than_words_that_lead_away():
+    strategy = Focused(Tuning(spread=0))
+    visited(strategy, relevance=0.5)
+    before = strategy.score(link("http://b.test/noticias/77", anchor="mapa", away=0.9))
+    for number in range(10):
+        found = link(f"http://b.test/noticias/{number}", anchor="mapa", away=0.9)
+        visited(strategy, key=100 + number, link=found, potential=strategy.potential(found), target="service")
+    after = strategy.score(link("http://b.test/noticias/77", anchor="mapa", away=0.9))
+    assert before < 0.1 < 0.6 < after

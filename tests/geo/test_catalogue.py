@@ -59,9 +59,9 @@ def test_mirrors_are_found_and_hidden():
     take(CAPABILITIES)
     take("https://mirror.example.net/wms?service=WMS&request=GetCapabilities")
     assert Service.objects.count() == 2
-    found, total = queries.search(SYSTEM, queries.Wish())
+    found, total = queries.search(SYSTEM, queries.ServiceQuery())
     assert (total, found[0].host) == (1, "maps.example.org")
-    assert queries.search(SYSTEM, queries.Wish(mirrors=True))[1] == 2
+    assert queries.search(SYSTEM, queries.ServiceQuery(mirrors=True))[1] == 2
 
 
 def test_dead_and_restricted_services_are_kept_with_the_reason():
@@ -95,7 +95,7 @@ def test_search_by_words_place_type_and_time():
          "110 10</UpperCorner></WGS84BoundingBox></FeatureType></FeatureTypeList></WFS_Capabilities>")  # fmt: skip
 
     def titles(**wish):
-        return [one.title for one in queries.search(SYSTEM, queries.Wish(**wish))[0]]
+        return [one.title for one in queries.search(SYSTEM, queries.ServiceQuery(**wish))[0]]
 
     assert titles(words="rios") == ["Ríos"]
     assert titles(words="RÍOS lakes") == ["Ríos"]
@@ -115,7 +115,7 @@ def test_a_withdrawn_service_stays_out():
     take(CAPABILITIES)
     services.withdraw(SYSTEM, Service.objects.get().pk, "ours")
     take(CAPABILITIES, WMS + " ")
-    assert queries.search(SYSTEM, queries.Wish())[1] == 0
+    assert queries.search(SYSTEM, queries.ServiceQuery())[1] == 0
     assert Service.objects.get().state == "withdrawn"
 
 
@@ -133,7 +133,7 @@ def test_only_owners_and_administrators_withdraw(django_user_model):
 
 def test_files_of_the_catalogue(tmp_path):
     take(CAPABILITIES, WMS.replace("<Title>Ríos", "<Title>=HYPERLINK(1)"))
-    rows = list(queries.every(SYSTEM, queries.Wish()))
+    rows = list(queries.every(SYSTEM, queries.ServiceQuery()))
     with (tmp_path / "a.csv").open("w") as file:
         assert catalogue_files.write_csv(rows, file) == 1
     assert ",'=HYPERLINK(1)," in (tmp_path / "a.csv").read_text()

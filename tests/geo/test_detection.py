@@ -143,11 +143,24 @@ def test_a_false_byte_order_mark_is_passed_over():
         "<Layer><Name>bad</Name><Title>not closed</Layer>",
         "<Layer><Name>bad</Name><Dimension name='time'>,,,</Dimension><Style/></Layer>",
         "<Layer queryable='maybe'><Name>bad</Name><MetadataURL/></Layer>",
+        '<Layer cascaded="0" queryable="1><Name>bad</Name></Layer>',
+        "<Layer queryable='1\"><Name>bad</Name></Layer>",
+        '<Layer><Name>bad</Name><MetadataURL type="x/></Layer>',
+        "<Layer><Name>bad</Name><Abstract><![CDATA[no end</Abstract></Layer>",
+        "<Layer><Name>bad</Name><!-- no end </Layer>",
     ],
 )
 def test_one_malformed_layer_costs_no_other(broken):
     text = WMS.replace('<Layer queryable="1">', broken + '<Layer queryable="1">')
     assert layers(text) == ["bad", "rivers", "lakes"]
+
+
+def test_a_cdata_section_without_an_end_costs_none_before_the_next():
+    bad = "<Layer><Name>bad</Name><Abstract><![CDATA[no end</Abstract></Layer>"
+    text = WMS.replace('<Layer queryable="1">', bad + '<Layer queryable="1"><Abstract><![CDATA[a < b]]></Abstract>')
+    found = describe(text.encode())
+    assert [(layer.name, layer.abstract) for layer in found.layers][:2] == [("bad", "no end"), ("rivers", "a < b")]
+    assert any("CDATA" in note for note in found.notes)
 
 
 def test_a_layer_not_closed_costs_no_feature_type():

@@ -23,7 +23,7 @@ from hemeroteca.instance import schema
 """
 
 
-def run(data, program: str) -> dict[str, object]:
+def run(data, program: str, begin: str = DJANGO) -> dict[str, object]:
     """What a program with Django ready prints, in an instance of its own on SQLite."""
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("HEMEROTECA_")},
@@ -31,7 +31,7 @@ def run(data, program: str) -> dict[str, object]:
         "DJANGO_SETTINGS_MODULE": "hemeroteca.django_settings",
     }
     done = subprocess.run(
-        [sys.executable, "-c", DJANGO + program], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", begin + program], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout) if done.stdout else {}
@@ -60,6 +60,21 @@ PREPARE = "schema.prepare(); print(json.dumps({'waiting': schema.migrations_wait
 
 def test_from_models_and_by_migrations_are_the_same(tmp_path):
     run(tmp_path / "migrated", MIGRATE)
+    assert run(tmp_path / "made", PREPARE) == {"waiting": False}
+    assert tables(tmp_path / "made") == tables(tmp_path / "migrated")
+
+
+MACHINERY = "import json; from hemeroteca.instance import schema; schema.load_machinery()\n"
+
+
+def test_what_pages_need_is_added_to_the_tables_of_a_crawl(tmp_path):
+    """A crawl in a new folder loads fewer apps than `serve`; together they make the same tables."""
+    run(tmp_path / "migrated", MIGRATE)
+    assert run(tmp_path / "made", PREPARE, begin=MACHINERY) == {"waiting": False}
+    made_by_crawl, applied = tables(tmp_path / "made")
+    assert "crawl" in made_by_crawl
+    assert "account_emailaddress" not in made_by_crawl
+    assert {app for app, _ in applied} >= {"frontier", "fleet"}
     assert run(tmp_path / "made", PREPARE) == {"waiting": False}
     assert tables(tmp_path / "made") == tables(tmp_path / "migrated")
 

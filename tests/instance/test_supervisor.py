@@ -162,14 +162,14 @@ def test_words_without_line_ends_and_last_words_are_passed_on_and_bounded(superv
     assert max(len(line) for line in running.text.splitlines()) < 9000
 
 
-SERVE = "import typer; from hemeroteca.cli.serve import serve; typer.run(serve)"
+SERVE = "from hemeroteca.cli import main; main()"
 
 
 @pytest.fixture
 def serve(start, tmp_path):
     def begin(*options, data=tmp_path / "data"):
         environ = {key: value for key, value in os.environ.items() if not key.startswith("HEMEROTECA_")}
-        arguments = [sys.executable, "-c", SERVE, "--data", str(data), "--port", "0", *options]
+        arguments = [sys.executable, "-c", SERVE, "serve", "--data", str(data), "--port", "0", *options]
         return start(arguments, env={**environ, "PYTHONPATH": str(Path.cwd())}, cwd=tmp_path)
 
     return begin

@@ -13,7 +13,7 @@ from hemeroteca.accounts import STRANGER, SYSTEM, Actor, PermissionDenied, Role,
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.jobs import queries, services, workers
 from hemeroteca.jobs.models import Job
-from hemeroteca.jobs.runner import Busy, Runner, follow
+from hemeroteca.jobs.runner import FolderBusy, Runner, follow
 from tests.jobs.work import Count, Nothing
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -204,7 +204,7 @@ def test_what_needs_the_folder_alone_waits_for_the_engine():
     lock = settings.INSTANCE.lock_engine()
     assert lock is not None
     with lock:
-        with pytest.raises(Busy):
+        with pytest.raises(FolderBusy):
             Runner().run(job)
         assert queries.find(SYSTEM, job.pk).state == "queued"
         assert Runner().drain(exclusive=False) == 0

@@ -9,8 +9,9 @@ import shutil
 import pytest
 
 from hemeroteca.lake import parquet, pipeline, views
-from hemeroteca.lake.engine import Article, Lake, Manifest
+from hemeroteca.lake.engine import Lake
 from hemeroteca.lake.files import LakeFiles
+from hemeroteca.lake.manifest import Article, Manifest
 from hemeroteca.lake.pipeline import PipelineError, translate
 from hemeroteca.lake.revisions import Event, Revision, Text
 

@@ -1,10 +1,13 @@
 """Files of texts written in pages, as they come, and read back as they were."""
 
+import subprocess
+import sys
+
 import pyarrow.parquet as pq
 import pytest
 
 from hemeroteca.lake import parquet
-from hemeroteca.lake.revisions import TEXTS, Text
+from hemeroteca.lake.revisions import REVISIONS, TEXTS, Revision, Text
 
 
 def text(number: int, content: str, pageid: int = 7) -> Text:
@@ -38,3 +41,51 @@ def test_texts_of_some_pages_are_left_out(tmp_path):
     kept, size = parquet.without(TEXTS, tmp_path / "all", {0, 2}, tmp_path / "some")
     assert (kept, size) == (3, (tmp_path / "some").stat().st_size)
     assert pq.read_table(tmp_path / "some").column("text").to_pylist() == ["texto 1", "texto 4", "texto 7"]
+
+
+@pytest.mark.parametrize("count", [1, 8, 9, 17])
+@pytest.mark.parametrize("varies", [False, True])
+def test_columns_that_say_one_thing_are_read_back_like_others(tmp_path, count, varies):
+    usual = {
+        "wiki": "w",
+        "locale": "es",
+        "ns": 0,
+        "pageid": 7,
+        "title": "Mérida \N{ROCKET}",
+        "size": None,
+        "minor": True,
+    }
+    rows = [Revision(revid=number, timestamp=number, tags=["a", "b"], **usual) for number in range(count)]
+    if varies:
+        rows[-1] = Revision(revid=count - 1, timestamp=count - 1, **{**usual, "title": "", "size": 3, "minor": False})
+    parquet.write(REVISIONS, rows, tmp_path / "rows")
+    table = pq.read_table(tmp_path / "rows")
+    for name in ("title", "user", "size", "minor", "temp", "pageid", "tags", "fingerprint"):
+        assert table.column(name).to_pylist() == [getattr(row, name) for row in rows], name
+
+
+def test_rows_of_a_page_are_read_without_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "TEXT_ROWS_IN_GROUP", 4)
+    rows = [text(number, f"texto {number}", number // 3) for number in range(12)]
+    parquet.write(TEXTS, rows, tmp_path / "all")
+    assert pq.ParquetFile(tmp_path / "all").num_row_groups == 3
+    assert [row["text"] for row in parquet.of_page(tmp_path / "all", 1, ["pageid", "text"])] == [
+        "texto 3", "texto 4", "texto 5",
+    ]  # fmt: skip
+    assert parquet.of_page(tmp_path / "all", 99, ["sha1"]) == []
+    parquet.TextWriter(tmp_path / "none").close()
+    assert parquet.of_page(tmp_path / "none", 1, ["sha1"]) == []
+
+
+def test_a_writer_loads_neither_pandas_nor_the_engines(tmp_path):
+    """They take longer to load than most extractions last."""
+    parquet.write(TEXTS, [text(1, "uno")], tmp_path / "all")
+    program = (
+        "import sys, pathlib; from hemeroteca.lake import manifest, parquet;"
+        "print(len(parquet.of_page(pathlib.Path(sys.argv[1]), 7, ['sha1', 'text'])),"
+        "sorted({'pandas', 'ibis', 'duckdb', 'pyarrow.dataset'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "all")], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split(maxsplit=1) == ["1", "[]\n"]

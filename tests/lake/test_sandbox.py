@@ -7,7 +7,7 @@ import pytest
 
 from hemeroteca.lake import parquet
 from hemeroteca.lake.revisions import Revision
-from hemeroteca.lake.sandbox import Answer, QueryLimits, QueryRefused, TableSource, ask
+from hemeroteca.lake.sandbox import QueryLimits, QueryRefused, SqlAnswer, TableSource, ask
 
 SECRET = "a secret of the machine"
 
@@ -32,7 +32,7 @@ def lake(tmp_path_factory) -> Path:
 def run(lake, monkeypatch):
     monkeypatch.setenv("HEMEROTECA_DATABASE_PASSWORD", SECRET)
 
-    def done(sql: str, **limits) -> Answer:
+    def done(sql: str, **limits) -> SqlAnswer:
         source = TableSource("revisions_bases", files=(str(lake / "a.parquet"),))
         return ask(
             sql, [source], [("revisions", "SELECT * FROM revisions_bases")], ["revisions"], QueryLimits(**limits)

@@ -17,7 +17,7 @@ from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search.index import Index, open_index
 from hemeroteca.search.index import document_fields as fields
 from hemeroteca.search.index import expressions as q
-from hemeroteca.search.results import Options
+from hemeroteca.search.results import SearchOptions
 from hemeroteca.search.searcher import Searcher
 from tests.search.memory_index import MemoryIndex
 
@@ -278,7 +278,7 @@ def test_a_score_is_explained(filled):
     ],
 )
 def test_what_people_type_finds_the_same_in_every_engine(filled, oracle, tmp_path, query):
-    everything = Options(group=False, diverse=False, facets=True)
+    everything = SearchOptions(group=False, diverse=False, facets=True)
     found, wanted = (
         Searcher(index, tmp_path).search(query, limit=100, options=everything) for index in (filled, oracle)
     )

@@ -13,7 +13,7 @@ from hemeroteca.search.index import VERSIONS, IndexBusyError, SearchError, open_
 from hemeroteca.search.index.versions import VersionWriter, open_past, open_versions
 from hemeroteca.search.maintenance import rebuild
 from hemeroteca.search.query.operators import moment
-from hemeroteca.search.results import Options
+from hemeroteca.search.results import SearchOptions
 from hemeroteca.search.searcher import Searcher, open_searcher
 from hemeroteca.search.suggest.language_model import Learner
 from hemeroteca.search.suggest.query_log import log_query, logged_queries
@@ -117,8 +117,10 @@ def test_a_collection_without_languages_gets_its_own(tmp_path):
     corpus.import_documents(
         searcher.index, lines(*({"id": str(i), "text": texts[i % 2]} for i in range(20)), {"id": "x", "text": "wings"})
     )
-    assert {hit.language for hit in searcher.search("wing", limit=30, options=Options(group=False)).hits} == {"en"}
-    assert any(hit.id == "x" for hit in searcher.search("wing", limit=30, options=Options(group=False)).hits)
+    assert {hit.language for hit in searcher.search("wing", limit=30, options=SearchOptions(group=False)).hits} == {
+        "en"
+    }
+    assert any(hit.id == "x" for hit in searcher.search("wing", limit=30, options=SearchOptions(group=False)).hits)
 
 
 SENTENCES = {
@@ -244,7 +246,7 @@ def test_a_host_is_judged_however_it_is_written(tmp_path, written):
     searcher = fill(tmp_path, page(1, "pan", url="http://b.test/pan"), page(2, "pan", url="http://a.test/pan"))
     judged = preferences.prefer(tmp_path, written, 0)
     assert judged.blocks == ("b.test",)
-    assert [hit.key for hit in searcher.search("pan", options=Options(preferences=judged)).hits] == [2]
+    assert [hit.key for hit in searcher.search("pan", options=SearchOptions(preferences=judged)).hits] == [2]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hemeroteca.search.query.query_plan import QueryPlan, QueryPlanner
-from hemeroteca.search.results import Options
+from hemeroteca.search.results import SearchOptions
 from hemeroteca.search.retrieval import Retrieval
 from hemeroteca.search.searcher import Searcher, open_searcher
 from hemeroteca.search.tantivy import mapped_files
@@ -119,7 +119,7 @@ def test_nothing_of_a_search_outlives_it(tmp_path):
     try:
         for query in ("biblioteca periódicos", '"la biblioteca" número', "biblio* OR ~periodicos", "site:example.org"):
             for sort in ("relevance", "newest"):
-                searcher.search(query, options=Options(facets=True, sort=sort))
+                searcher.search(query, options=SearchOptions(facets=True, sort=sort))
         searcher.explain("biblioteca", 3)
         left = [
             found

@@ -10,7 +10,7 @@ import pytest
 
 from bench.trec import evaluate, plain
 from hemeroteca.search import corpus, maintenance
-from hemeroteca.search.results import Options
+from hemeroteca.search.results import SearchOptions
 from hemeroteca.search.searcher import open_searcher
 from hemeroteca.search.suggest.suggester import Suggester
 from tests.search.judged import DOCUMENTS, JUDGEMENTS, TYPOS
@@ -48,7 +48,7 @@ def test_typos_are_understood(collection, typed, meant, first):
     folder, _, searcher = collection
     corrected = Suggester.load(folder / "index" / "suggest").correct(typed)
     assert corrected.lower() == meant
-    assert searcher.search(corrected, options=Options()).hits[0].id == first
+    assert searcher.search(corrected, options=SearchOptions()).hits[0].id == first
 
 
 def test_the_measures_are_those_of_trec():

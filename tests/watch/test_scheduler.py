@@ -6,6 +6,8 @@ import pytest
 
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
+from hemeroteca.frontier.models import Host, Page, Visit
+from hemeroteca.frontier.visit import State
 from hemeroteca.watch import services
 from hemeroteca.watch.answered_visit import planner_hour
 from hemeroteca.watch.models import Change, Observation, Subscription, WatchedPage
@@ -337,6 +339,27 @@ def test_a_page_that_somebody_tries_out_is_not_left_alone_for_a_month(tmp_path):
     world.run(8 * 24)
     assert world.visits[address] >= 14
     assert page.next_reason["code"] != "then-latest"
+
+
+def test_a_visit_asked_for_just_after_another_is_made(tmp_path):
+    """Until the next commit the database says of a page that was answered that it is queued."""
+    sub = subscribe()
+    world = World(tmp_path)
+    address = "https://news.test/a"
+    world.add(sub, address, [])
+    Visit.objects.update_or_create(
+        crawl=sub.crawl,
+        page=Page.objects.get(url=address),
+        defaults={"host": Host.objects.get(name="news.test"), "state": State.QUEUED},
+    )
+    before = world.visits[address]
+    for asked in (1, 2):
+        world.now += 0.05 * HOUR
+        services.check_now(SYSTEM, sub.pk)
+        Subscription.objects.update(check_ms=int(world.now * 1000))
+        world.scheduler.refresh()
+        world.look()
+        assert world.visits[address] == before + asked
 
 
 @pytest.mark.simulation

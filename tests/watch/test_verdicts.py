@@ -6,7 +6,7 @@ import pytest
 
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
-from hemeroteca.ingest.rules import Comparison
+from hemeroteca.ingest.rules import ComparisonRules
 from hemeroteca.watch import notices, queries, services
 from hemeroteca.watch.fields import ChannelOrder, Order
 from hemeroteca.watch.models import Change, Notice, WatchedPage
@@ -125,7 +125,7 @@ def test_subscriptions_with_the_same_rules_share_a_comparison_and_others_have_th
     first, second, third = services.Subscription.objects.order_by("pk").values_list("pk", flat=True)[:3]
     judges = world.scheduler.judges(crawls[0], "https://news.test/a/")
     assert [tuple(sorted(judge.subscriptions)) for judge in judges] == [(first, second), (third,)]
-    assert judges[1].comparison == Comparison(ignore=("#clock",))
+    assert judges[1].comparison == ComparisonRules(ignore=("#clock",))
     judges = world.scheduler.judges(crawls[2], "https://news.test/a/")
     assert [tuple(sorted(judge.subscriptions)) for judge in judges] == [
         (third,),

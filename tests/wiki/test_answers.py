@@ -83,7 +83,7 @@ def test_a_text_goes_from_its_answer_to_the_file(tmp_path):
     answer = answers.histories(body(texts, ascii_only=True), apart=True)
     writer = TextWriter(tmp_path / "t")
     for entry in answer["query"]["pages"][0]["revisions"]:
-        _, (text,) = answers.revision(entry, "w", "es", answers.Page(title="T", pageid=7), 0)
+        _, (text,) = answers.revision(entry, "w", "es", answers.WikiPage(title="T", pageid=7), 0)
         assert not isinstance(text.text, str)
         writer.add(Text(wiki="w", pageid=7, sha1=f"{entry.revid:040x}", text=text.text))
     writer.close()

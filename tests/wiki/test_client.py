@@ -4,14 +4,16 @@ import dataclasses
 import hashlib
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Denied, Invalid, Refused
 from hemeroteca.jobs.models import Job
 from hemeroteca.jobs.workers import machine
 from hemeroteca.wiki import address, answers, commits, queries, services, whole
-from hemeroteca.wiki.budget import Budget, now_ms
-from hemeroteca.wiki.extraction import Extraction, Options
+from hemeroteca.wiki.budget import MAX_PAID, PAID_MS, RequestBudget, now_ms
+from hemeroteca.wiki.extraction import Extraction, ExtractionOptions
 from hemeroteca.wiki.jobs import Extract
 from hemeroteca.wiki.models import Article, FarmBudget, FarmSlot, Wiki
 from tests.waiting import held_port
@@ -34,7 +36,7 @@ def serve(request):
 def no_waiting(monkeypatch):
     """Holds are noted instead of waited for."""
     held = []
-    monkeypatch.setattr(Budget, "hold", lambda self, seconds, reason: held.append((seconds, reason)))
+    monkeypatch.setattr(RequestBudget, "hold", lambda self, seconds, reason: held.append((seconds, reason)))
     return held
 
 
@@ -166,17 +168,17 @@ def test_wikimedia_needs_a_contact_and_is_one_farm(house):
     assert farm == address.farm_of("https://commons.wikimedia.org/w/api.php") == address.WIKIMEDIA
     assert farm == address.farm_of("https://es.wikipedia.org./w/api.php")
     with pytest.raises(Denied, match="set `contact`"):
-        Budget(anonymous, farm)
+        RequestBudget(anonymous, farm)
     usual_rate = dataclasses.replace(house.CONFIG, wiki_requests_per_minute=0.0)
-    assert Budget(usual_rate, farm).interval_ms == 300.0, "200 a minute"
-    assert Budget(dataclasses.replace(usual_rate, wiki_requests_per_minute=9000.0), farm).interval_ms == 300.0
-    assert Budget(usual_rate, "example.org").interval_ms == 1000 * usual_rate.delay
+    assert RequestBudget(usual_rate, farm).interval_ms == 300.0, "200 a minute"
+    assert RequestBudget(dataclasses.replace(usual_rate, wiki_requests_per_minute=9000.0), farm).interval_ms == 300.0
+    assert RequestBudget(usual_rate, "example.org").interval_ms == 1000 * usual_rate.delay
 
 
 def test_all_workers_share_one_budget_and_three_slots(house):
     config = dataclasses.replace(house.CONFIG, wiki_requests_per_minute=60.0)
     waits = []
-    workers = [Budget(config, "example.org", waits.append) for _ in range(4)]
+    workers = [RequestBudget(config, "example.org", waits.append) for _ in range(4)]
     for number, worker in enumerate(workers):
         worker._worker = f"machine:{number}:0:0"
     assert [worker._take() == 0 for worker in workers[:2]] == [True, True], "a second's worth may be spent at once"
@@ -195,6 +197,61 @@ def test_all_workers_share_one_budget_and_three_slots(house):
     assert 55_000 < workers[0]._take() <= 60_000, "what one is told holds for all"
     assert FarmBudget.objects.get().reason == "HTTP 429"
     assert FarmBudget.objects.get().next_ms > now_ms()
+
+
+def test_requests_paid_for_together_never_exceed_the_limit(house, monkeypatch):
+    """Three workers ask as often as they may for ten seconds of a clock that is turned by hand."""
+    clock = [1_000_000]
+    monkeypatch.setattr("hemeroteca.wiki.budget.now_ms", lambda: clock[0])
+    config = dataclasses.replace(house.CONFIG, wiki_requests_per_minute=6000.0)  # 100 a second
+
+    class Turn(Exception):  # noqa: N818 - a state, not an error
+        pass
+
+    def pause(_seconds):
+        raise Turn  # another worker's turn
+
+    workers = [RequestBudget(config, "example.org", pause) for _ in range(3)]
+    made = []
+    for number, worker in enumerate(workers):
+        worker._worker = f"machine:{number}:0:0"
+    while clock[0] < 1_010_000:
+        for worker in workers:
+            try:
+                worker.spend()
+                made.append(clock[0])
+            except Turn:
+                pass
+        clock[0] += 3
+    assert len(made) <= 10 * 100 + 101, "ten seconds, and the second that may be saved"
+    assert len(made) >= 10 * 100 * 0.9, "and nearly all of it is used"
+    for worker in workers:
+        worker.release()
+    assert FarmBudget.objects.get().requests == len(made), "what was paid for and not made is not counted"
+
+
+def test_paid_requests_lapse_and_end_when_the_wiki_asks_for_patience(house, monkeypatch):
+    clock = [1_000_000]
+    monkeypatch.setattr("hemeroteca.wiki.budget.now_ms", lambda: clock[0])
+    config = dataclasses.replace(house.CONFIG, wiki_requests_per_minute=60_000.0)
+    quick, other = (RequestBudget(config, "example.org", clock.append) for _ in range(2))
+    other._worker = "machine:1:0:0"
+    quick.spend()
+    assert quick._paid == MAX_PAID - 1
+    clock[0] += PAID_MS
+    with CaptureQueriesContext(connection) as asked:
+        quick.spend()
+    assert any("wiki_budget" in query["sql"] for query in asked), "the others were paid for too long ago"
+    quick.hold(60, "HTTP 429")
+    assert quick._take() > 59_000, "whoever was told makes none of those that are left"
+    assert other._take() > 59_000
+
+
+def test_wikimedia_is_paid_one_by_one(house):
+    usual_rate = dataclasses.replace(house.CONFIG, wiki_requests_per_minute=0.0)
+    budget = RequestBudget(usual_rate, address.WIKIMEDIA)
+    budget.spend()
+    assert budget._paid == 0
 
 
 @pytest.mark.parametrize(
@@ -413,7 +470,7 @@ def test_articles_that_another_worker_kept_first_are_read_again_and_counted_once
             other[0] = run("wiki.extract", Extract(wiki=api, titles=["A"], text=True))
 
     with services.opened(api) as (wiki, client, _):
-        work = Extraction(wiki, client, Options(text=True), overtaking)
+        work = Extraction(wiki, client, ExtractionOptions(text=True), overtaking)
         work.read_titles(["A", "B"])
     assert (other[0]["articles"], other[0]["revisions"], other[0]["texts"]) == (1, 2, 2)
     assert (work.result.articles, work.result.revisions, work.result.texts) == (2, 2, 2)
@@ -442,7 +499,7 @@ def test_an_article_overtaken_in_a_walk_over_a_whole_wiki_is_read_by_itself(run,
             other[0] = run("wiki.extract", Extract(wiki=api, titles=["T"], text=True))
 
     with services.opened(api) as (wiki, client, _):
-        work = Extraction(wiki, client, Options(text=True), overtaking)
+        work = Extraction(wiki, client, ExtractionOptions(text=True), overtaking)
         work.gathers = True
         whole.read(work, whole.Position(), lambda _: None)
     assert (other[0]["revisions"], work.result.revisions, work.result.texts) == (1, 1, 1)

@@ -8,13 +8,13 @@ from hemeroteca.accounts import SYSTEM
 from hemeroteca.lake.files import DRAFTS
 from hemeroteca.lake.revisions import Revision, Text
 from hemeroteca.wiki import commits, queries
-from hemeroteca.wiki.commits import Buffer, Change, Overtaken
+from hemeroteca.wiki.commits import ArticleChange, Buffer, Overtaken
 from hemeroteca.wiki.models import Article, LakeFile, Wiki
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 
-def change(article: Article, revid: int) -> Change:
+def change(article: Article, revid: int) -> ArticleChange:
     """A revision of an article, with its text."""
     name, sha1 = article.wiki.name, f"{revid:040x}"
     row = Revision(
@@ -22,7 +22,7 @@ def change(article: Article, revid: int) -> Change:
         text_sha1=sha1,
     )  # fmt: skip
     text = Text(wiki=name, pageid=article.pageid, sha1=sha1, text=f"texto {revid}")
-    return Change(article.pk, article.version, [row], texts=[text])
+    return ArticleChange(article.pk, article.version, [row], texts=[text])
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.wiki import queries
 from hemeroteca.wiki.dumps import COLUMNS, UNPACKERS
-from hemeroteca.wiki.jobs import Export, Extract, Import
+from hemeroteca.wiki.jobs import ExportHistory, Extract, ImportDump
 from hemeroteca.wiki.models import Article
 from tests.wiki.mediawiki import dump, page
 
@@ -31,7 +31,7 @@ def test_an_export_is_read_by_mediawiki_by_mwxml_and_by_ourselves(run, mediawiki
     titles = ["Caracas", "Secreto"]
     run("wiki.extract", Extract(wiki=mediawiki.api_url, titles=titles, text=True))
     target = tmp_path / "out.xml"
-    about = run("wiki.export", Export(target=str(target), format="xml"))
+    about = run("wiki.export", ExportHistory(target=str(target), format="xml"))
     assert about["revisions"] == len(rows())
     assert about["wikis"][0]["rights"] == "Creative Commons Attribution-ShareAlike 4.0"
     mwxml = pytest.importorskip("mwxml")
@@ -53,10 +53,10 @@ def test_an_export_is_read_by_mediawiki_by_mwxml_and_by_ourselves(run, mediawiki
 
     LakeFile.objects.all().delete()
     Wiki.objects.all().delete()
-    taken = run("wiki.import", Import(file=str(target)))
+    taken = run("wiki.import", ImportDump(file=str(target)))
     assert taken["revisions"] == len(before)
     assert rows() == before
-    assert run("wiki.import", Import(file=str(target)))["known"] == len(before), "a second time nothing is new"
+    assert run("wiki.import", ImportDump(file=str(target)))["known"] == len(before), "a second time nothing is new"
 
 
 def seven_zip(data: bytes, folder) -> bytes:
@@ -82,7 +82,7 @@ def test_dumps_are_read_in_every_packing(run, tmp_path, packing):
     data = text.encode()
     packers = {"xml": bytes, "xml.gz": gzip.compress, "xml.bz2": bz2.compress}
     path.write_bytes(packers[packing](data) if packing in packers else seven_zip(data, tmp_path))
-    done = run("wiki.import", Import(file=str(path), wiki="es.example.org", locale="es"))
+    done = run("wiki.import", ImportDump(file=str(path), wiki="es.example.org", locale="es"))
     assert (done["articles"], done["revisions"], done["texts"]) == (1, 20, 20)
     kept = rows(title="Caracas")
     assert [row["text"] for row in kept] == [f"texto {n}" for n in range(20)]
@@ -108,7 +108,7 @@ def test_what_a_dump_hides_stays_hidden_and_its_sha1_is_read_as_the_api_writes_i
     body = "".join(f"<revision>{revision}</revision>" for revision in revisions)
     path = tmp_path / "dump.xml"
     path.write_text(dump(f"<page><title>T</title><ns>0</ns><id>7</id>{body}</page>"), "utf-8")
-    assert run("wiki.import", Import(file=str(path), wiki="es.example.org"))["revisions"] == 4
+    assert run("wiki.import", ImportDump(file=str(path), wiki="es.example.org"))["revisions"] == 4
     first, hidden, empty, stub = queries.every_revision(SYSTEM, {}, text=True)
     assert (first["sha1"], first["text"], first["comment"], first["size"]) == (sha1, "Hello World", "", 11)
     nothing = ("user", "userid", "comment", "text", "sha1", "text_sha1")
@@ -137,7 +137,7 @@ def test_a_damaged_dump_is_told_by_name(house, tmp_path, packing, damage):
     half = len(packed) // 2
     path = tmp_path / f"dump.{packing}"
     path.write_bytes(packed[:half] if damage == "cut" else packed[:half] + bytes(200) + packed[half + 200 :])
-    job = Runner().run(services.submit(SYSTEM, "wiki.import", Import(file=str(path), wiki="w"), here=True))
+    job = Runner().run(services.submit(SYSTEM, "wiki.import", ImportDump(file=str(path), wiki="w"), here=True))
     assert job.state == "failed"
     assert job.code != "internal", job.message
     assert "dump" in job.message
@@ -160,7 +160,7 @@ def test_wikimedias_history_dump_is_read(run, tmp_path):
     ]  # fmt: skip
     path = tmp_path / "2026-10.eswiki.2020.tsv.bz2"
     path.write_bytes(bz2.compress("".join(lines).encode()))
-    done = run("wiki.import", Import(file=str(path)))
+    done = run("wiki.import", ImportDump(file=str(path)))
     assert (done["revisions"], done["unreadable"]) == (2, 1)
     first, second = queries.every_revision(SYSTEM, {})
     assert (first["wiki"], first["locale"], first["tags"], first["minor"]) == (
@@ -180,7 +180,7 @@ def test_what_is_no_dump_is_refused_with_its_name(house, tmp_path, body):
 
     path = tmp_path / "dump.xml"
     path.write_bytes(body)
-    job = Runner().run(services.submit(SYSTEM, "wiki.import", Import(file=str(path)), here=True))
+    job = Runner().run(services.submit(SYSTEM, "wiki.import", ImportDump(file=str(path)), here=True))
     assert (job.state, job.code) == ("failed", "invalid")
     assert "dump" in job.message
     assert not Article.objects.exists()
@@ -195,7 +195,7 @@ def test_tables_state_their_licence_and_hide_names_on_request(run, house, tmp_pa
     wiki.save()
     Article.objects.update(limited=True)
     target = tmp_path / "out.csv"
-    about = run("wiki.export", Export(target=str(target), format="csv", text=False))
+    about = run("wiki.export", ExportHistory(target=str(target), format="csv", text=False))
     assert about["limited"] == ["Caracas"]
     lines = target.read_text("utf-8").splitlines()
     head = [line for line in lines if line.startswith("#")]
@@ -205,7 +205,7 @@ def test_tables_state_their_licence_and_hide_names_on_request(run, house, tmp_pa
     assert [row["user"] for row in found] == ["Ana", "Beto", "Ana", "'=cmd"]
     assert found[0]["tags"] == "a|b"
     hidden = tmp_path / "out.parquet"
-    run("wiki.export", Export(target=str(hidden), format="parquet", text=False, pseudonyms=True))
+    run("wiki.export", ExportHistory(target=str(hidden), format="parquet", text=False, pseudonyms=True))
     import pyarrow.parquet as pq
 
     table = pq.read_table(hidden)

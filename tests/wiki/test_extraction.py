@@ -6,7 +6,7 @@ from hemeroteca.accounts import SYSTEM
 from hemeroteca.jobs import services as jobs
 from hemeroteca.jobs.runner import Runner
 from hemeroteca.wiki import queries
-from hemeroteca.wiki.jobs import Extract, Refresh, Verify
+from hemeroteca.wiki.jobs import Extract, Refresh, VerifyArticles
 from hemeroteca.wiki.models import Article
 from tests.wiki.mediawiki import MediaWiki, page
 from tests.wiki.world import CARACAS, older
@@ -87,7 +87,7 @@ def test_what_was_read_before_ctrl_c_is_not_asked_for_again(house, run, mediawik
 
 def test_walking_all_numbers_does_not_lift_a_limit(run, mediawiki):
     extract(run, mediawiki, "Caracas", max_revisions=50, text=True)
-    result = run("wiki.verify", Verify())
+    result = run("wiki.verify", VerifyArticles())
     assert (result["articles"], result["revisions"], result["texts"], result["changed"]) == (1, 0, 0, 0)
     assert result["limited"] == ["Caracas"]
     article = Article.objects.get()
@@ -172,7 +172,7 @@ def test_moves_before_the_first_extraction_are_found(run, mediawiki):
         ("Segundo nombre", "protect", "move_prot"), ("Segundo nombre", "move", "move"),
         ("Tercer nombre", "protect", "move_prot"),
     )  # fmt: skip
-    again = run("wiki.verify", Verify())
+    again = run("wiki.verify", VerifyArticles())
     assert (first["events"], again["events"]) == (5, 0)
 
 
@@ -194,7 +194,7 @@ def test_verify_marks_what_is_gone_and_finds_what_was_hidden(run, mediawiki):
     mediawiki.admin(action="revisiondelete", type="revision", ids=rows()[0]["revid"], hide="user")
     mediawiki.admin(action="delete", title="Revisable", reason="para volver")
     mediawiki.admin(action="undelete", title="Revisable", timestamps=last)
-    result = run("wiki.verify", Verify())
+    result = run("wiki.verify", VerifyArticles())
     assert result["changed"] == 2
     assert [row["gone"] for row in rows()] == [True, True, False]
 

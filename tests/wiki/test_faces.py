@@ -173,7 +173,7 @@ def test_revisions_are_sorted_by_every_name_there_is(api):
 
 def test_a_title_is_found_as_people_type_it(api):
     assert api("count", title="caracas") == api("count", title="Caracas") == {"count": 4}
-    assert api("count", title="no hay") == {"count": 0}
+    assert "is kept" in api("count", 404, title="no hay")["detail"]
 
 
 def test_an_answer_has_an_etag_until_something_is_kept(api):
@@ -315,6 +315,15 @@ def test_commands_have_the_shapes_of_the_design(kept, capsys, monkeypatch):
         (["avg"], "datestart and dateend are required"),
         (["mode", "--of", "colour"], "attribute is one of"),
         (["revisions", "--sort", "password"], "sort is one of"),
+        (["count", "--title", "Nadie"], "no article 'Nadie' is kept; `hemeroteca wiki extract` brings it"),
+        (["count", "--title", "Caracas", "--pageid", "2"], "no article 'Caracas' is kept"),
+        (["count", "--title", "Caracas", "--locale", "en"], "no article 'Caracas' is kept"),
+        (["count", "--pageid", "77"], "no article with the pageid 77 is kept"),
+        (["count", "--wiki", "es"], "nothing is kept of a wiki named 'es'; there are es.example.org"),
+        (["avg", "--title", "Nadie", "--datestart", "2026-03-01", "--dateend", "2026-03-02"], "no article 'Nadie'"),
+        (["mode", "--of", "user", "--title", "Nadie"], "no article 'Nadie' is kept"),
+        (["revisions", "--title", "Nadie"], "no article 'Nadie' is kept"),
+        (["export", "out.csv", "--title", "Nadie"], "no article 'Nadie' is kept"),
         (["metrics", "Nadie"], "no article 'Nadie' is kept"),
         (["metrics", "Caracas", "--only", "magic"], "there is no metric 'magic'"),
         (["compare", "Caracas"], "name 2 to 10 articles"),
@@ -346,6 +355,24 @@ def test_a_command_that_cannot_be_done_says_why(kept, capsys, monkeypatch, tmp_p
     assert reason in " ".join(told.err.split()) + " ".join(told.out.split())
     assert "Traceback" not in told.err
     assert not list(tmp_path.glob("out.*"))
+
+
+@pytest.mark.parametrize(
+    "path", ["count", "avg?datestart=2026-03-01&dateend=2026-03-02", "mode?attribute=user", "revisions", "metrics"]
+)
+def test_an_article_that_is_not_kept_is_not_one_without_revisions(api, path):
+    name, _, query = path.partition("?")
+    given = dict(pair.split("=") for pair in query.split("&") if pair)
+    refused = api(name, 404, title="Nadie", **given)
+    assert "no article 'Nadie' is kept" in refused["detail"]
+    assert "es.example.org" in api(name, 404, wiki="es", **given)["detail"]
+    api(name, 200, title="Caracas", user="Nadie", **given)
+    assert api("count", title="Caracas", user="Nadie") == {"count": 0}
+
+
+def test_an_export_knows_titles_as_questions_do(kept, run, tmp_path):
+    done = run("wiki.export", {"target": str(tmp_path / "a.csv"), "format": "csv", "filters": {"title": "caracas"}})
+    assert (done["articles"], done["revisions"]) == (1, 4)
 
 
 def test_compaction_changes_no_answer(kept, run):

@@ -1,23 +1,22 @@
 """`hemeroteca archive`: versions of a page, files checked, exchanged, counted and thinned out."""
 
-import typer
-
 from hemeroteca.cli.archive import care, exchange, pages
 from hemeroteca.cli.archive.diff import diff
+from hemeroteca.cli.common import Verbs
 
-app = typer.Typer(no_args_is_help=True, help="Versions of pages; WARC files checked, exchanged, counted, thinned out.")
-app.command()(pages.versions)
-app.command()(pages.get)
-app.command()(pages.tag)
-app.command()(pages.note)
-app.command()(pages.noted)
-app.command()(care.verify)
-app.command("import")(exchange.import_)
-app.command()(exchange.export)
-app.command()(care.stats)
-app.command()(care.prune)
-app.command()(care.erase)
-app.command()(care.erasures)
+app = Verbs()
+app.command(action="archive.read")(pages.versions)
+app.command(action="archive.read")(pages.get)
+app.command(action="archive.note")(pages.tag)
+app.command(action="archive.note")(pages.note)
+app.command(action="archive.notes")(pages.noted)
+app.command(action="archive.verify")(care.verify)
+app.command("import", action="archive.import")(exchange.import_)
+app.command(action="archive.export")(exchange.export)
+app.command(action="archive.read")(care.stats)
+app.command(action="archive.prune")(care.prune)
+app.command(action="archive.erase")(care.erase)
+app.command(action="archive.erase")(care.erasures)
 app.add_typer(care.takedown, name="takedown")
-app.command()(care.offload)
-app.command()(diff)
+app.command(action="archive.offload")(care.offload)
+app.command(action="archive.read")(diff)

@@ -2,26 +2,27 @@
 
 from contextlib import nullcontext
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from hemeroteca.cli.archive.shared import SHOWN, Format, Urls, format_of, moment, select
+from hemeroteca.cli.archive.shared import SHOWN, Urls, format_of, moment, select
 from hemeroteca.cli.common import (
     USAGE,
-    Data,
     Force,
     Json,
+    Verbs,
+    actor,
+    answer,
     give_up,
     growth_line,
     must_be_new,
     outgoing,
+    picked,
     printable,
-    refuse,
     setup,
     size,
     stamp,
@@ -29,14 +30,8 @@ from hemeroteca.cli.common import (
     unmarked,
 )
 from hemeroteca.cli.job import Background, run_job
-from hemeroteca.errors import Refused
 
-
-class Period(StrEnum):
-    day = "day"
-    week = "week"
-    month = "month"
-    year = "year"
+Period = Literal["day", "week", "month", "year"]
 
 
 def verify(
@@ -44,13 +39,12 @@ def verify(
     digests: Annotated[bool, typer.Option(help="Compute every digest again.")] = True,
     background: Background = False,
     as_json: Json = False,
-    data: Data = None,
 ) -> None:
     """Check every record and the index against each other. Exit code 1 when something is wrong.
 
     With --repair a lost database is made anew from the WARC files.
     """
-    setup(data, must_exist=True, at_least="warc" if repair else "hemeroteca.sqlite3")
+    setup(must_exist=True, at_least="warc" if repair else "hemeroteca.sqlite3")
     from hemeroteca.archive.verify import Verification
     from hemeroteca.engine.jobs import Verify
 
@@ -80,9 +74,9 @@ def verify(
         raise typer.Exit(1)
 
 
-def stats(as_json: Json = False, data: Data = None) -> None:
+def stats(as_json: Json = False) -> None:
     """What the archive holds, in numbers."""
-    setup(data, must_exist=True)
+    setup(must_exist=True)
     from hemeroteca.archive.stats import stats as count
     from hemeroteca.warc.timestamps import moment as moment_of
 
@@ -121,7 +115,6 @@ def prune(
     force: Force = False,
     background: Background = False,
     as_json: Json = False,
-    data: Data = None,
 ) -> None:
     """Let go of captures that brought nothing new. Every version stays."""
     if yes and dry_run:
@@ -129,10 +122,10 @@ def prune(
     printed = str(report) == "-"
     if printed and (as_json or background):
         give_up("--report - prints the list; leave --json and --background away", USAGE)
-    if report is not None and not printed and format_of(report) not in (Format.csv, Format.json):
+    if report is not None and not printed and format_of(report) not in ("csv", "json"):
         give_up(f"{report} is to be a list; name it .csv or .jsonl", USAGE)
     must_be_new(report, force)
-    setup(data, must_exist=True)
+    setup(must_exist=True)
     from django.conf import settings
 
     from hemeroteca.archive import prune as pruning
@@ -141,18 +134,15 @@ def prune(
 
     if not older_than and not one_per:
         give_up("say what may go: --older-than DATE or --one-per day|week|month|year", USAGE)
-    rules = pruning.Retention(moment(older_than) if older_than else None, one_per.value if one_per else "", keep_newest)
+    rules = pruning.Retention(moment(older_than) if older_than else None, one_per or "", keep_newest)
     selection = select(urls, "", "", False)
     with outgoing(report, True, ".jsonl") if report is not None else nullcontext() as file:
         if yes:
             order = Prune(selection, rules, str(file.absolute()) if file else "")
             done = run_job("archive.prune", order, pruning.Pruned, as_json, background)
         else:
-            try:
-                with listed_in(file) as tell_each:
-                    done = pruning.prune(settings.INSTANCE.warc_dir, selection, rules, True, tell_each)
-            except Refused as error:
-                refuse(error)
+            with listed_in(file) as tell_each:
+                done = pruning.prune(settings.INSTANCE.warc_dir, selection, rules, True, tell_each)
     if as_json:
         tell({**asdict(done), "dry_run": not yes})
     elif not printed:
@@ -167,58 +157,48 @@ def prune(
         )
 
 
-class Match(StrEnum):
-    exact = "exact"
-    prefix = "prefix"
-    host = "host"
-    domain = "domain"
+Match = Literal["exact", "prefix", "host", "domain"]
 
 
 def erase(
     urls: Urls = None,
     capture: Annotated[str, typer.Option(help="Only this capture (its id) and those that repeat it there.")] = "",
-    match: Annotated[Match, typer.Option(help="What belongs to an address.")] = Match.exact,
+    match: Annotated[Match, typer.Option(help="What belongs to an address.")] = "exact",
     since: Annotated[str, typer.Option("--from", help="Captures from this time on: 2026, 20260131.")] = "",
     until: Annotated[str, typer.Option("--to", help="Captures up to this time.")] = "",
     reason: Annotated[str, typer.Option(help="Who asked for it, and why; it stays in the audit.")] = "",
     keep_out: Annotated[
-        bool | None,
-        typer.Option(help="Also take it down: nothing captures it again. By default for whole addresses."),
+        bool | None, typer.Option(help="Also take it down: nothing captures it again. By default for whole addresses.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do it. Without this it is only said what would go.")] = False,
     background: Background = False,
     as_json: Json = False,
-    data: Data = None,
 ) -> None:
     """Erase pages or a capture for good: out of search, index, WARC files and the object store.
 
     Whole addresses are taken down too: crawls and imports leave them out until `archive takedown lift`. Backups,
     downloads and other archives are not reached. `hemeroteca archive erasures` is the audit.
     """
-    setup(data, must_exist=True)
+    setup(must_exist=True)
     from uuid import UUID
 
     from hemeroteca.archive import erasure
-    from hemeroteca.cli.common import actor
     from hemeroteca.engine.jobs import Erase
 
     try:
-        wanted = erasure.Wanted(tuple(urls or ()), match.value, since, until, UUID(capture) if capture else None)
+        wanted = erasure.ErasureScope(tuple(urls or ()), match, since, until, UUID(capture) if capture else None)
     except ValueError:
         give_up(f"{capture!r} is not the id of a capture; `hemeroteca archive versions URL` lists them", USAGE)
-    try:
-        if not yes:
-            found = list(erasure.selected(wanted)) if urls or capture else []
-            if as_json:
-                tell({"captures": len(found), "bytes": sum(row.length for row in found)})
-            else:
-                records = size(sum(row.length for row in found))
-                typer.echo(f"{len(found)} captures with {records} would be erased; --yes does it")
-            return
-        row = erasure.ask(actor(), wanted, reason, keep_out)
-        done = run_job("archive.erase", Erase(row.pk), erasure.Erased, as_json, background)
-    except Refused as error:
-        refuse(error)
+    if not yes:
+        found = list(erasure.selected(wanted)) if urls or capture else []
+        if as_json:
+            tell({"captures": len(found), "bytes": sum(row.length for row in found)})
+        else:
+            records = size(sum(row.length for row in found))
+            typer.echo(f"{len(found)} captures with {records} would be erased; --yes does it")
+        return
+    row = erasure.ask(actor(), wanted, reason, keep_out)
+    done = run_job("archive.erase", Erase(row.pk), erasure.Erased, as_json, background)
     if as_json:
         tell({"erasure": row.pk, **asdict(done)})
         return
@@ -228,86 +208,69 @@ def erase(
     typer.echo("backups, exports and other archives may still have them", err=True)
 
 
-def erasures(as_json: Json = False, data: Data = None) -> None:
+def erasures(as_json: Json = False) -> None:
     """The audit: what was erased, when, by whom and why."""
-    setup(data, must_exist=True)
+    setup(must_exist=True)
     from hemeroteca.archive import erasure
-    from hemeroteca.cli.common import actor
     from hemeroteca.warc.timestamps import iso
 
     for row in erasure.recent(actor(), 1000):
         what = ", ".join(row.urls) or str(row.capture)
         if as_json:
-            names = ("actor", "reason", "captures", "addresses", "bytes", "files", "records")
-            facts = {name: getattr(row, name) for name in names}
+            facts = picked(row, "actor", "reason", "captures", "addresses", "bytes", "files", "records")
             moments = {"asked_at": iso(row.asked_ms), "done_at": iso(row.done_ms) if row.done_ms else None}
             tell({"id": row.pk, "what": what, **moments, **facts})
         else:
             typer.echo(printable(f"{row.pk}  {iso(row.asked_ms)}  {row.captures} captures  {what}  {row.reason}"))
 
 
-takedown = typer.Typer(no_args_is_help=True, help="Addresses that are not captured any more, with reason.")
+takedown = Verbs(help="Addresses that are not captured any more, with reason.")
 
 
-@takedown.command("add")
+@takedown.command("add", action="archive.erase")
 def take_down(
     url: Annotated[str, typer.Argument(help="Address; `example.org/*`: all that begin so; `*.example.org`: a domain.")],
-    match: Annotated[Match, typer.Option(help="What belongs to the address.")] = Match.exact,
+    match: Annotated[Match, typer.Option(help="What belongs to the address.")] = "exact",
     reason: Annotated[str, typer.Option(help="Who asked for it, and why.")] = "",
     as_json: Json = False,
-    data: Data = None,
 ) -> None:
     """Let nothing capture an address again. What is archived stays; `archive erase` takes that out too."""
-    setup(data)
-    from hemeroteca.cli.common import actor
+    setup()
     from hemeroteca.frontier import takedowns
 
-    try:
-        row = takedowns.take_down(actor(), url, match.value, reason)
-    except Refused as error:
-        refuse(error)
-    if as_json:
-        tell({"id": row.pk, "url": row.url, "match": row.match, "reason": row.reason})
-    else:
-        typer.echo(printable(f"takedown {row.pk}: {row.url} ({row.match}) is not captured any more"))
+    row = takedowns.take_down(actor(), url, match, reason)
+    answer(
+        as_json,
+        {"id": row.pk, **picked(row, "url", "match", "reason")},
+        f"takedown {row.pk}: {row.url} ({row.match}) is not captured any more",
+    )
 
 
-@takedown.command("list")
+@takedown.command("list", action="archive.erase")
 def taken_down(
-    lifted: Annotated[bool, typer.Option("--all", help="Also those that were lifted.")] = False,
-    as_json: Json = False,
-    data: Data = None,
+    lifted: Annotated[bool, typer.Option("--all", help="Also those that were lifted.")] = False, as_json: Json = False
 ) -> None:
     """Addresses that are not captured, newest first."""
-    setup(data, must_exist=True)
-    from hemeroteca.cli.common import actor
+    setup(must_exist=True)
     from hemeroteca.frontier import takedowns
     from hemeroteca.warc.timestamps import iso
 
     for row in takedowns.listed(actor(), lifted):
         if as_json:
-            names = ("url", "match", "reason", "actor", "lifted_by")
             moments = {"made_at": iso(row.made_ms), "lifted_at": iso(row.lifted_ms) if row.lifted_ms else None}
-            tell({"id": row.pk, **{name: getattr(row, name) for name in names}, **moments})
+            tell({"id": row.pk, **picked(row, "url", "match", "reason", "actor", "lifted_by"), **moments})
         else:
             state = f"lifted by {row.lifted_by}" if row.lifted_ms else "holds"
             typer.echo(printable(f"{row.pk}  {iso(row.made_ms)}  {row.url} ({row.match})  {state}  {row.reason}"))
 
 
-@takedown.command("lift")
-def lift(
-    number: Annotated[int, typer.Argument(min=1, help="Number of the takedown.")],
-    data: Data = None,
-) -> None:
+@takedown.command("lift", action="archive.erase")
+def lift(number: Annotated[int, typer.Argument(min=1, help="Number of the takedown.")]) -> None:
     """Let an address be captured again."""
-    setup(data, must_exist=True)
-    from hemeroteca.cli.common import actor
+    setup(must_exist=True)
     from hemeroteca.frontier import takedowns
 
-    try:
-        row = takedowns.lift(actor(), number)
-    except Refused as error:
-        refuse(error)
+    row = takedowns.lift(actor(), number)
     typer.echo(printable(f"{row.url} may be captured again"))
 
 
@@ -315,14 +278,10 @@ def offload(
     keep_local: Annotated[bool, typer.Option("--keep-local", help="Copy only; the files stay here too.")] = False,
     background: Background = False,
     as_json: Json = False,
-    data: Data = None,
 ) -> None:
     """Bring closed files to the object store that `archive_store` names; they are read from there afterwards."""
-    setup(data, must_exist=True)
+    setup(must_exist=True)
     from hemeroteca.archive.jobs import Offload, Offloaded
 
     done = run_job("archive.offload", Offload(keep_local), Offloaded, as_json, background)
-    if as_json:
-        tell(done)
-    else:
-        typer.echo(f"{done.files} files, {size(done.bytes)}")
+    answer(as_json, done, f"{done.files} files, {size(done.bytes)}")

@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hemeroteca.cli.common import USAGE, Data, Force, Json, give_up, outgoing, printable, refuse, setup, tell
+from hemeroteca.cli.common import USAGE, Force, Json, give_up, outgoing, printable, setup, tell
 
 if TYPE_CHECKING:
     from hemeroteca.change import Change, ChangeRules, Row
-    from hemeroteca.change.diffs import Run
+    from hemeroteca.change.diffs import Stretch
     from hemeroteca.change.judgement import Resource
 
 
@@ -33,8 +33,7 @@ def diff(
         list[str] | None, typer.Option(help="Regular expression (RE2) of text that does not count. Repeatable.")
     ] = None,
     threshold: Annotated[
-        float | None,
-        typer.Option(help="Important above this, between 0 and 1. Else the site's, or 0.05."),
+        float | None, typer.Option(help="Important above this, between 0 and 1. Else the site's, or 0.05.")
     ] = None,
     output: Annotated[
         Path | None,
@@ -46,7 +45,6 @@ def diff(
     ] = None,
     force: Force = False,
     as_json: Json = False,
-    data: Data = None,
 ) -> None:
     """How two versions of a page differ: in view, form and content, which images and links, and word by word.
 
@@ -57,9 +55,8 @@ def diff(
 
     if output is not None and str(output) != "-" and output.suffix not in (".html", ".pdf"):
         give_up(f"{output} does not tell the format; name it .html or .pdf", USAGE)
-    setup(data, must_exist=True)
+    setup(must_exist=True)
     from hemeroteca.archive import content, lookup
-    from hemeroteca.errors import Refused
     from hemeroteca.warc.stored_record import WarcReadError
     from hemeroteca.warc.timestamps import iso
 
@@ -67,8 +64,6 @@ def diff(
     try:
         pair = lookup.pair(url, first, second)
         old, new, _, found = content.compare(*pair, rules)
-    except Refused as error:
-        refuse(error)
     except WarcReadError as error:
         give_up(str(error))
     names = iso(pair[0].captured_ms), iso(pair[1].captured_ms)
@@ -158,7 +153,7 @@ def _marked(rows: "Iterable[Row]", in_colour: bool) -> Iterator[Text]:
         yield line
 
 
-def _runs(row: "Row") -> "list[Run]":
+def _runs(row: "Row") -> "list[Stretch]":
     from hemeroteca.change.diffs import changed_runs
 
     if row.kind != "replace":

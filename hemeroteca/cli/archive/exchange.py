@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hemeroteca.cli.archive.shared import SHOWN, Format, Urls, format_of, select
-from hemeroteca.cli.common import USAGE, Data, Force, Json, give_up, outgoing, printable, setup, size, tell
+from hemeroteca.cli.common import USAGE, Force, Json, answer, give_up, outgoing, printable, setup, size, tell
 from hemeroteca.cli.job import Background, run_job
 
 if TYPE_CHECKING:
@@ -16,19 +16,18 @@ if TYPE_CHECKING:
 
 Since = Annotated[str, typer.Option("--from", help="Not before: 2026, 202601, 20260131120000, 2026-01-31.")]
 Until = Annotated[str, typer.Option("--to", help="Not after; the same forms.")]
-_LISTS = (Format.csv, Format.json)  # of what is known; the others hold the captures themselves
+_LISTS = ("csv", "json")  # of what is known; the others hold the captures themselves
 
 
 def import_(
     files: Annotated[list[Path], typer.Argument(help="WARC, ARC (plain or gzip) or WACZ files.", exists=True)],
     background: Background = False,
     as_json: Json = False,
-    data: Data = None,
 ) -> None:
     """Take in archives of other tools; also while `hemeroteca serve` or a crawl runs, whose engine makes their pages
     findable then. Exit code 1 when something in them could not be taken whole, 130 after Ctrl-C: what was taken stays.
     """
-    setup(data)
+    setup()
     from hemeroteca.archive.importing import Imported
     from hemeroteca.engine.jobs import Import
 
@@ -67,10 +66,9 @@ def export(
     force: Force = False,
     background: Background = False,
     as_json: Json = False,
-    data: Data = None,
 ) -> None:
     """Hand out captures as WARC or WACZ, or what is known of them as CSV or JSON lines."""
-    config = setup(data, must_exist=True)
+    config = setup(must_exist=True)
     from django.conf import settings
 
     from hemeroteca.archive import requisites
@@ -80,7 +78,7 @@ def export(
     chosen = form or format_of(target)
     folder = settings.INSTANCE.warc_dir
     wanted = _wanted(config, urls, collection, search)
-    if (search or collection) and chosen in (Format.warc, Format.wacz):
+    if (search or collection) and chosen in ("warc", "wacz"):
         wanted = requisites.of(folder, wanted) if search else requisites.with_patterns(folder, wanted)
     selection = select(wanted, since, until, versions_only, collection, search)
     if str(target) == "-" and background:
@@ -89,7 +87,7 @@ def export(
         export_list(selection, sys.stdout, chosen)
         return
     with outgoing(target, force) as path:
-        order = Export(selection, str(path.absolute()), chosen.value, title)
+        order = Export(selection, str(path.absolute()), chosen, title)
         done = run_job("archive.export", order, ExportedFile, as_json, background)
     _report_export(target, done, as_json)
 
@@ -99,12 +97,9 @@ def _report_export(target: Path, done: "ExportedFile", as_json: bool) -> None:
         typer.echo(
             "no capture is like that: the file holds none; `hemeroteca archive stats` tells what there is", err=True
         )
-    if str(target) == "-":
-        pass
-    elif as_json:
-        tell({"file": str(target), "captures": done.captures, "bytes": done.bytes, "unreadable": done.unreadable})
-    else:
-        typer.echo(f"{target}: {done.captures} captures, {size(done.bytes)}")
+    if str(target) != "-":
+        facts = {"file": str(target), "captures": done.captures, "bytes": done.bytes, "unreadable": done.unreadable}
+        answer(as_json, facts, f"{target}: {done.captures} captures, {size(done.bytes)}")
     if done.unreadable and not as_json:
         typer.echo(f"{done.unreadable} captures could not be read; `hemeroteca archive verify` tells why", err=True)
     if done.unreadable:
@@ -125,11 +120,11 @@ def _wanted(config: "Config", urls: list[str] | None, collection: str, search: s
     if search:
         from django.conf import settings
 
-        from hemeroteca.search.results import Options
+        from hemeroteca.search.results import SearchOptions
         from hemeroteca.search.searcher import open_searcher
 
         searcher = open_searcher(config, settings.INSTANCE.index_dir)
-        found = searcher.search(search, limit=1000, options=Options(group=False))
+        found = searcher.search(search, limit=1000, options=SearchOptions(group=False))
         if not found.hits:
             give_up(f"nothing is found for {search!r}")
         if found.total > len(found.hits):

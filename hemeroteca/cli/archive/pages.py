@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hemeroteca.cli.archive.shared import moment
-from hemeroteca.cli.common import Data, Force, Json, give_up, outgoing, printable, setup, size, tell
+from hemeroteca.cli.common import Force, Json, answer, give_up, outgoing, printable, setup, size, tell
 
 Url = Annotated[str, typer.Argument(help="Address of the page.")]
 DECODED_BYTES = 512 << 20
@@ -18,17 +18,16 @@ def versions(
     url: Url,
     all_captures: Annotated[bool, typer.Option("--all", help="Also captures that brought nothing new.")] = False,
     as_json: Json = False,
-    data: Data = None,
 ) -> None:
     """The versions of a page, oldest first."""
-    setup(data, must_exist=True)
+    setup(must_exist=True)
     from hemeroteca.archive import queries
     from hemeroteca.archive.export import facts
     from hemeroteca.archive.lookup import no_capture
 
     rows = queries.captures_of(url, limit=100_000) if all_captures else queries.versions_of(url, limit=100_000)
     if not rows:
-        give_up(str(no_capture(url)))
+        raise no_capture(url)
     if as_json:
         for row in rows:
             tell(facts(row))
@@ -55,10 +54,9 @@ def get(
     decoded: Annotated[bool, typer.Option("--decoded", help="Without the compression it was sent in.")] = False,
     shown: Annotated[bool, typer.Option("--rendered", help="The HTML a browser made of it, where one did.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Facts about the capture instead of its bytes.")] = False,
-    data: Data = None,
 ) -> None:
     """The bytes of a page as they were received."""
-    setup(data, must_exist=True)
+    setup(must_exist=True)
     from django.conf import settings
 
     from hemeroteca.archive import queries, rendered
@@ -68,7 +66,7 @@ def get(
 
     row = queries.closest(url, moment(at)) if at else queries.latest(url)
     if row is None:
-        give_up(str(no_capture(url)))
+        raise no_capture(url)
     if as_json:
         tell(facts(row))
         return
@@ -100,63 +98,51 @@ def tag(
     tags: Annotated[list[str] | None, typer.Argument(help="Tags to add.", show_default=False)] = None,
     remove: Annotated[list[str] | None, typer.Option("--remove", help="A tag to take away; may be repeated.")] = None,
     as_json: Json = False,
-    data: Data = None,
 ) -> None:
     """Tags of a page: without more arguments they are shown."""
-    setup(data)
+    setup()
     from hemeroteca.archive import notes
-    from hemeroteca.cli.common import actor, refuse
-    from hemeroteca.errors import Refused
+    from hemeroteca.cli.common import actor
 
-    try:
-        known = notes.tags_of(url)
-        if tags or remove:
-            gone = {text.strip().lower() for text in remove or ()}
-            known = notes.set_tags(actor(), url, [one for one in (*known, *(tags or ())) if one not in gone])
-    except Refused as error:
-        refuse(error)
-    if as_json:
-        tell({"url": url, "tags": known})
-    else:
-        typer.echo(printable(", ".join(known)))
+    known = notes.tags_of(url)
+    if tags or remove:
+        gone = {text.strip().lower() for text in remove or ()}
+        known = notes.set_tags(actor(), url, [one for one in (*known, *(tags or ())) if one not in gone])
+    answer(as_json, {"url": url, "tags": known}, ", ".join(known))
 
 
 def note(
     url: Url,
     text: Annotated[str, typer.Argument(help="What to write; without it the notes are shown.")] = "",
     as_json: Json = False,
-    data: Data = None,
 ) -> None:
     """Notes about a page: written, or shown newest first."""
-    setup(data)
+    setup()
     from hemeroteca.archive import notes
-    from hemeroteca.cli.common import actor, refuse
-    from hemeroteca.errors import Refused
+    from hemeroteca.cli.common import actor
     from hemeroteca.warc.timestamps import iso
 
-    try:
-        found = [notes.add_note(actor(), url, text)] if text else notes.notes_of(url)
-    except Refused as error:
-        refuse(error)
+    found = [notes.add_note(actor(), url, text)] if text else notes.notes_of(url)
     for one in found:
-        if as_json:
-            tell({"id": one.pk, "url": one.url, "text": one.text, "actor": one.actor, "made_at": iso(one.made_ms)})
-        else:
-            typer.echo(printable(f"{one.pk}  {iso(one.made_ms)}  {one.actor}: {one.text}"))
+        answer(
+            as_json,
+            {"id": one.pk, "url": one.url, "text": one.text, "actor": one.actor, "made_at": iso(one.made_ms)},
+            f"{one.pk}  {iso(one.made_ms)}  {one.actor}: {one.text}",
+        )
 
 
 def noted(
     words: Annotated[str, typer.Argument(help="Words of a note, a tag or the address.")] = "",
     with_tag: Annotated[str, typer.Option("--tag", help="Only pages with this tag.")] = "",
     as_json: Json = False,
-    data: Data = None,
 ) -> None:
     """Pages that people tagged or wrote about, the last first."""
-    setup(data, must_exist=True)
+    setup(must_exist=True)
     from hemeroteca.archive import notes
 
     for one in notes.find(words, with_tag, 1000):
-        if as_json:
-            tell({"url": one.url, "tags": list(one.tags), "notes": one.notes})
-        else:
-            typer.echo(printable(f"{one.url}  [{', '.join(one.tags)}]  {one.notes} notes"))
+        answer(
+            as_json,
+            {"url": one.url, "tags": list(one.tags), "notes": one.notes},
+            f"{one.url}  [{', '.join(one.tags)}]  {one.notes} notes",
+        )

@@ -1,8 +1,7 @@
 """What the commands of `hemeroteca archive` have in common."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,11 +17,7 @@ Urls = Annotated[
 SHOWN = 30
 
 
-class Format(StrEnum):
-    warc = "warc"
-    wacz = "wacz"
-    csv = "csv"
-    json = "json"
+Format = Literal["warc", "wacz", "csv", "json"]
 
 
 def select(
@@ -55,8 +50,9 @@ def moment(text: str) -> int:
 
 
 def format_of(target: Path) -> Format:
-    endings = {".warc.gz": Format.warc, ".wacz": Format.wacz, ".csv": Format.csv, ".json": Format.json}
-    endings[".jsonl"] = Format.json
+    endings: dict[str, Format] = {
+        ".warc.gz": "warc", ".wacz": "wacz", ".csv": "csv", ".json": "json", ".jsonl": "json",
+    }  # fmt: skip
     if str(target) == "-":
         give_up("standard output does not tell the format; say --format warc, wacz, csv or json", USAGE)
     found = next((form for ending, form in endings.items() if target.name.endswith(ending)), None)

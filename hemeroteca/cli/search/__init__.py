@@ -6,9 +6,9 @@ verb or a dash goes after `--`: `hemeroteca search -- rebuild`.
 
 from typing import Any
 
-import typer
 from typer.core import TyperGroup
 
+from hemeroteca.cli.common import Verbs
 from hemeroteca.cli.search import index, lookup, saved
 
 _DEFAULT = "find"
@@ -23,20 +23,16 @@ class QueryOrVerb(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(
-    cls=QueryOrVerb,
-    no_args_is_help=True,
-    help="Search what was captured: `hemeroteca search QUERY`. Also: rebuild, explain, import, suggest, …",
-)
-app.command(_DEFAULT)(lookup.find)
-app.command()(index.rebuild)
-app.command()(lookup.explain)
-app.command("import")(index.import_)
-app.command()(index.query)
-app.command()(lookup.suggest)
-app.command()(index.learn)
-app.command()(index.rank)
-app.command()(index.prefer)
-app.command()(saved.save)
-app.command()(saved.saved)
-app.command()(saved.unsave)
+app = Verbs(cls=QueryOrVerb)
+app.command(_DEFAULT, action="search.read")(lookup.find)
+app.command(action="search.rebuild")(index.rebuild)
+app.command(action="search.read")(lookup.explain)
+app.command("import", action="search.import")(index.import_)
+app.command(action="search.read")(index.query)
+app.command(action="search.read")(lookup.suggest)
+app.command(action="search.learn")(index.learn)
+app.command(action="search.rank")(index.rank)
+app.command(action="search.prefer")(index.prefer)
+app.command(action="search.save")(saved.save)
+app.command(action="search.saved")(saved.saved)
+app.command(action="search.forget")(saved.unsave)

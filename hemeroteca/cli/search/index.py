@@ -7,32 +7,32 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hemeroteca.cli import common
+from hemeroteca.cli.common import counted
 from hemeroteca.cli.job import Background, run_job
 from hemeroteca.cli.progress import progress_line
-from hemeroteca.cli.search.shared import Limit, counted, errors_in_a_line, open_for, readable, tell
+from hemeroteca.cli.search.shared import Limit, errors_in_a_line, open_for, readable
 
 if TYPE_CHECKING:
     from hemeroteca.config import Config
     from hemeroteca.search.index import Index
 
 
-def rebuild(background: Background = False, data: common.Data = None, json: common.Json = False) -> None:
+def rebuild(background: Background = False, json: common.Json = False) -> None:
     """Build the index anew from the archive. Searches go on with the old one until it is done."""
-    folder = common.settings(data).data
+    folder = common.settings().data
     only_imported = (folder / "index").exists() and next((folder / "warc").glob("*.warc*"), None) is None
-    config = common.setup(data, must_exist=not only_imported)
+    config = common.setup(must_exist=not only_imported)
     from hemeroteca.engine.jobs import Rebuild, Rebuilt
 
     done = run_job("search.rebuild", Rebuild(), Rebuilt, json, background)
     more = f", {done.versions:,} versions" if config.index_versions else ""
     sentence = f"{counted(done.documents, 'document')} indexed{more}"
-    tell(json, sentence, documents=done.documents, versions=done.versions)
+    common.answer(json, {"documents": done.documents, "versions": done.versions}, sentence)
 
 
 def import_(
     file: Annotated[Path, typer.Argument(help='JSON lines: {"id", "url", "title", "text", "lang"}; - for stdin.')],
     collection: Annotated[str, typer.Option(help="Name of the collection, for `collection:`.")] = "",
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Index documents without crawling them. While `hemeroteca serve` or a crawl runs, its engine does it."""
@@ -40,7 +40,7 @@ def import_(
     from hemeroteca.search import corpus, maintenance
     from hemeroteca.search.index import open_index
 
-    config, searcher, path = open_for(data, create=True)
+    config, searcher, path = open_for(create=True)
     source = sys.stdin.buffer if str(file) == "-" else readable(file).open("rb")
     lines = corpus.lines(source)
     with source, progress_line(json) as show, errors_in_a_line():
@@ -65,7 +65,7 @@ def import_(
     if report.empty:
         typer.echo(f"{report.empty:,} documents have neither title nor text", err=True)
     sentence = f"{counted(report.documents, 'document')} indexed, {counted(report.skipped, 'line')} skipped"
-    tell(json, sentence, documents=report.documents, skipped=report.skipped)
+    common.answer(json, {"documents": report.documents, "skipped": report.skipped}, sentence)
     if not report.documents:
         raise typer.Exit(1)
 
@@ -74,7 +74,6 @@ def query(
     from_file: Annotated[Path, typer.Option("--from-file", help="Lines `qid<TAB>query`, or JSON lines; - for stdin.")],
     limit: Limit = 100,
     syntax: Annotated[bool, typer.Option("--syntax", help="Operators have their meaning.")] = False,
-    data: common.Data = None,
     json: Annotated[bool, typer.Option("--json/--trec", help="JSON lines, or TREC run lines.")] = True,
 ) -> None:
     """Run many queries, for measuring quality. Ranking only: no grouping, no spreading over hosts."""
@@ -82,7 +81,7 @@ def query(
 
     from hemeroteca.search import corpus
 
-    _, searcher, _ = open_for(data)
+    _, searcher, _ = open_for()
     options = msgspec.structs.replace(corpus.RANKING_ONLY, syntax=syntax)
     source = sys.stdin.buffer if str(from_file) == "-" else readable(from_file).open("rb")
     with source:
@@ -100,26 +99,25 @@ def query(
 def learn(
     documents: Annotated[int, typer.Option(min=1, help="How many documents to read, spread over the index.")] = 10_000,
     background: Background = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Learn the words of the index, for completion, next words and spelling."""
-    open_for(data)
-    common.setup(data)
+    open_for()
+    common.setup()
     from hemeroteca.engine.jobs import LearnedWords, LearnWords
 
     done = run_job("search.learn", LearnWords(documents), LearnedWords, json, background)
-    tell(json, f"learned from {done.documents:,} documents", documents=done.documents)
+    common.answer(json, {"documents": done.documents}, f"learned from {done.documents:,} documents")
 
 
-def rank(background: Background = False, data: common.Data = None, json: common.Json = False) -> None:
+def rank(background: Background = False, json: common.Json = False) -> None:
     """Rank pages and hosts by the links between them."""
-    open_for(data)
-    common.setup(data, must_exist=True)
+    open_for()
+    common.setup(must_exist=True)
     from hemeroteca.engine.jobs import Rank, Ranked
 
     done = run_job("search.rank", Rank(), Ranked, json, background)
-    tell(json, f"{done.pages:,} pages ranked", pages=done.pages)
+    common.answer(json, {"pages": done.pages}, f"{done.pages:,} pages ranked")
 
 
 def prefer(
@@ -129,7 +127,6 @@ def prefer(
         bool, typer.Option("--block", help="Never show its results, nor those of its subdomains.")
     ] = False,
     forget: Annotated[bool, typer.Option("--forget", help="Judge it like any other host again.")] = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Raise, lower or block the results of a host; show the hosts that were judged."""
@@ -138,11 +135,13 @@ def prefer(
     given = sum((factor is not None, block, forget))
     if given != bool(host) or (factor is not None and not factor > 0):
         common.give_up("give a host and one of --factor NUMBER (above 0), --block or --forget", common.USAGE)
-    _, _, path = open_for(data)
+    _, _, path = open_for()
     with errors_in_a_line():
         now = preferences.prefer(path, host, 0.0 if block else factor) if host else preferences.load_preferences(path)
     shown = [f"{name} × {value:g}" for name, value in now.boosts.items()] + [f"{name} blocked" for name in now.blocks]
-    tell(json, "\n".join(shown) or "no host is judged", boosts=dict(now.boosts), blocks=list(now.blocks))
+    common.answer(
+        json, {"boosts": dict(now.boosts), "blocks": list(now.blocks)}, "\n".join(shown) or "no host is judged"
+    )
 
 
 def _wait_until_taken(config: "Config", index: "Index", left: Path) -> None:

@@ -23,26 +23,20 @@ def find(
     semantic: Annotated[bool, typer.Option("--semantic", help="Order by meaning too (extra `semantic`).")] = False,
     versions: Annotated[bool, typer.Option("--versions", help="Search all versions; `at:` does so by itself.")] = False,
     each: Annotated[bool, typer.Option("--each", help="Pages with about the same text one by one.")] = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Look something up (the word `find` may be left out)."""
     from hemeroteca.search.preferences import load_preferences
-    from hemeroteca.search.results import Options
+    from hemeroteca.search.results import SearchOptions
 
     text = " ".join(query)
-    _, searcher, path = open_for(data, text, versions)
+    _, searcher, path = open_for(text, versions)
     if sort not in ("relevance", "newest", "oldest", "captured"):
         common.give_up(f"--sort {sort} is not known; use relevance, newest, oldest or captured", common.USAGE)
     with errors_in_a_line():
         judged = load_preferences(path)
-        options = Options(
-            facets=facets,
-            sort=sort,
-            semantic=semantic,
-            group=not each,
-            preferences=judged,
-            tagged=tagged_for(text, data),
+        options = SearchOptions(
+            facets=facets, sort=sort, semantic=semantic, group=not each, preferences=judged, tagged=tagged_for(text)
         )
         found = searcher.search(text, limit=limit, cursor=cursor, options=options)
     if json:
@@ -69,18 +63,17 @@ def find(
 def explain(
     query: Annotated[str, typer.Argument(help="The query.")],
     url: Annotated[str, typer.Argument(help="Address (or id of an imported document) of a result.")],
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Show why a result stands where it does."""
     from hemeroteca.search.preferences import load_preferences
-    from hemeroteca.search.results import Options
+    from hemeroteca.search.results import SearchOptions
     from hemeroteca.search.score_explanation import PAGES, RESULTS, explained
 
-    _, searcher, path = open_for(data)
+    _, searcher, path = open_for()
     with errors_in_a_line():
         why = explained(
-            searcher, query, url, Options(preferences=load_preferences(path), tagged=tagged_for(query, data))
+            searcher, query, url, SearchOptions(preferences=load_preferences(path), tagged=tagged_for(query))
         )
     if json:
         common.tell(why)
@@ -103,13 +96,12 @@ def explain(
 def suggest(
     text: Annotated[list[str], typer.Argument(help="What was typed so far; end with a space for the next word.")],
     limit: Limit = 8,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Show how a query may go on, or what was meant."""
     from hemeroteca.search.suggest.suggester import Suggester
 
-    _, searcher, path = open_for(data)
+    _, searcher, path = open_for()
     suggester = Suggester.load(path / "suggest")
     if suggester is None:
         common.give_up("nothing was learned yet; run `hemeroteca search learn`")

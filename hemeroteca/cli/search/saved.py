@@ -6,8 +6,7 @@ import typer
 
 from hemeroteca.cli import common
 from hemeroteca.cli.common import rfc3339
-from hemeroteca.cli.search.shared import errors_in_a_line, tell
-from hemeroteca.errors import Refused
+from hemeroteca.cli.search.shared import errors_in_a_line
 
 if TYPE_CHECKING:
     from hemeroteca.watch.models import SavedSearch
@@ -18,30 +17,26 @@ def save(
     name: Annotated[str, typer.Option(help="What to call it.")] = "",
     channel: Annotated[int | None, typer.Option(help="Channel to tell; default: all that tell of everything.")] = None,
     owner: Annotated[str, typer.Option(help="User it belongs to.")] = "",
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Be told when something new matches: `hemeroteca serve` looks, the channels of `hemeroteca watch` tell."""
-    common.setup(data, must_exist=True)
+    common.setup(must_exist=True)
     from hemeroteca.accounts.models import User
     from hemeroteca.watch import saved_searches
 
     user = User.objects.filter(name=owner).first() if owner else None
     if owner and user is None:
         common.give_up(f"there is no user {owner!r}; `hemeroteca user list` shows them", common.USAGE)
-    try:
-        with errors_in_a_line():
-            made = saved_searches.save(common.actor(), " ".join(query), name, channel, user)
-    except Refused as error:
-        common.refuse(error)
+    with errors_in_a_line():
+        made = saved_searches.save(common.actor(), " ".join(query), name, channel, user)
     for note in saved_searches.ignored(made.query):
         typer.echo(f"note: {common.printable(note)}", err=True)
-    tell(json, f"{made.pk}  {made.name}", **_saved_facts(made))
+    common.answer(json, _saved_facts(made), f"{made.pk}  {made.name}")
 
 
-def saved(data: common.Data = None, json: common.Json = False) -> None:
+def saved(json: common.Json = False) -> None:
     """Show the saved searches."""
-    common.setup(data, must_exist=True)
+    common.setup(must_exist=True)
     from hemeroteca.watch import saved_searches
 
     for row in saved_searches.saved():
@@ -58,19 +53,14 @@ def saved(data: common.Data = None, json: common.Json = False) -> None:
 
 
 def unsave(
-    number: Annotated[int, typer.Argument(min=1, help="Number of the saved search.")],
-    data: common.Data = None,
-    json: common.Json = False,
+    number: Annotated[int, typer.Argument(min=1, help="Number of the saved search.")], json: common.Json = False
 ) -> None:
     """Forget a saved search."""
-    common.setup(data, must_exist=True)
+    common.setup(must_exist=True)
     from hemeroteca.watch import saved_searches
 
-    try:
-        saved_searches.remove(common.actor(), number)
-    except Refused as error:
-        common.refuse(error)
-    tell(json, f"saved search {number} is forgotten", removed=number)
+    saved_searches.remove(common.actor(), number)
+    common.answer(json, {"removed": number}, f"saved search {number} is forgotten")
 
 
 def _saved_facts(row: "SavedSearch") -> dict[str, Any]:

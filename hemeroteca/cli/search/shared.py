@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,15 +17,13 @@ if TYPE_CHECKING:
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="Most results.")]
 
 
-def open_for(
-    data: Path | None, query: str = "", versions: bool = False, create: bool = False
-) -> "tuple[Config, Searcher, Path]":
+def open_for(query: str = "", versions: bool = False, create: bool = False) -> "tuple[Config, Searcher, Path]":
     """The index a query is for and the folder of all of them, without Django: a search must start fast."""
     from hemeroteca.instance import Instance
     from hemeroteca.search.index.versions import choose
     from hemeroteca.search.searcher import open_searcher
 
-    config = common.settings(data)
+    config = common.settings()
     instance = Instance(config.data)
     folder = instance.index_dir
     if create:
@@ -38,27 +36,16 @@ def open_for(
         return config, open_searcher(config, choose(folder, query, versions or None)), folder
 
 
-def tagged_for(query: str, data: Path | None) -> "Tagged | None":
+def tagged_for(query: str) -> "Tagged | None":
     """Where `tag:` looks: in the database, which is opened only for a query that has one."""
     from hemeroteca.search.query.parser import asks_for_tags
 
     if not asks_for_tags(query):
         return None
-    common.setup(data, must_exist=True, rooms=("frontier", "archive"))
+    common.setup(must_exist=True, rooms=("frontier", "archive"))
     from hemeroteca.archive import notes
 
     return notes.tagged
-
-
-def tell(json: bool, sentence: str, **facts: Any) -> None:
-    if json:
-        common.tell(facts)
-    else:
-        typer.echo(sentence)
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def readable(file: Path) -> Path:

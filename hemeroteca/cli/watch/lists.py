@@ -1,59 +1,33 @@
 """What is watched, what was seen, what it cost and who told of it: lists for people and as JSON."""
 
 import sys
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from hemeroteca.cli import common
 from hemeroteca.cli.watch import options, shared
-from hemeroteca.cli.watch.shared import watching
 
 if TYPE_CHECKING:
     from hemeroteca.watch.models import Subscription, WatchedPage
 
 UNSAID = ("active", "fault", "failures", "last_error")  # said by the state
+Group = Literal["high", "medium", "low"]
+Behaviour = Literal["steady", "periodic", "bursty", "silent"]
+By = Literal["site", "group", "behaviour", "collection", "category", "subscription", "all"]
 
 
-class Group(StrEnum):
-    high = "high"
-    medium = "medium"
-    low = "low"
-
-
-class Behaviour(StrEnum):
-    steady = "steady"
-    periodic = "periodic"
-    bursty = "bursty"
-    silent = "silent"
-
-
-class By(StrEnum):
-    site = "site"
-    group = "group"
-    behaviour = "behaviour"
-    collection = "collection"
-    category = "category"
-    subscription = "subscription"
-    all = "all"
-
-
-def proposals(data: common.Data = None, json: common.Json = False) -> None:
+def proposals(json: common.Json = False) -> None:
     """Show the sites that people proposed and no director decided on."""
-    with watching(data, must_exist=True):
-        from hemeroteca.watch import queries
+    common.setup(must_exist=True)
+    from hemeroteca.watch import queries
 
-        found = queries.subscriptions(proposed=True)
-        if json:
-            for row in found:
-                common.tell(shared.subscription_facts(row))
-            return
-        rows = []
-        for row in found:
-            cells = [str(row.pk), row.owner.name if row.owner else "", shared.moment(row.proposed_ms)]
-            rows.append(([*cells, f"{row.url}  ({row.scope['kind']})"], [row.purpose]))
-        shared.show(("number", "who", "when", "address"), rows, "nobody waits for a decision")
+    rows = []
+    for row in queries.subscriptions(proposed=True):
+        cells = [str(row.pk), row.owner.name if row.owner else "", shared.moment(row.proposed_ms)]
+        cells.append(f"{row.url}  ({row.scope['kind']})")
+        rows.append((shared.subscription_facts(row), cells, row.purpose))
+    shared.tell_all(json, ("number", "who", "when", "address"), rows, "nobody waits for a decision")
 
 
 def listing(
@@ -61,78 +35,71 @@ def listing(
     category: Annotated[str, typer.Option(help="Only of this category, by name or code.")] = "",
     group: Annotated[Group | None, typer.Option(help="Only of this group.")] = None,
     address: Annotated[str, typer.Option(help="Only those that watch this address.")] = "",
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Show the subscriptions."""
-    with watching(data, must_exist=True):
-        from hemeroteca.watch import queries
+    common.setup(must_exist=True)
+    from hemeroteca.watch import queries
 
-        found = queries.subscriptions(
-            collection=collection, category=category, group=group.value if group else "", address=address
-        )
-        figures = queries.figures([row.pk for row in found])
-        if json:
-            for row in found:
-                common.tell({**shared.subscription_facts(row), **figures.get(row.pk, {})})
-            return
-        rows = []
-        for row in found:
-            counts = figures.get(row.pk, {})
-            state, reason = shared.state(row)
-            about = ", ".join(filter(None, (row.scope["kind"], row.collection.name if row.collection else "")))
-            cells = [str(row.pk), state, shared.mode(row), shared.group(row.group, row.daily_chance)]
-            cells += [f"{counts.get(name) or 0:,}" for name in ("pages", "visits", "changes")]
-            named = f"{row.name}: " if row.name != row.url else ""
-            rows.append(([*cells, f"{row.url}  ({named}{about})"], [reason]))
-        asked = collection or category or group or address
-        nothing = f"the collection {collection!r} has no subscriptions" if collection else "nothing is watched yet"
-        nothing = "no subscription is like that" if asked and not collection else nothing
-        columns = ("number", "state", "mode", "P", "pages", "visits", "changes", "address")
-        shared.show(columns, rows, f"{nothing}; `hemeroteca watch add ADDRESS` begins")
+    found = queries.subscriptions(collection=collection, category=category, group=group or "", address=address)
+    figures = queries.figures([row.pk for row in found])
+    rows = []
+    for row in found:
+        counts = figures.get(row.pk, {})
+        state, reason = shared.state(row)
+        about = ", ".join(filter(None, (row.scope["kind"], row.collection.name if row.collection else "")))
+        cells = [str(row.pk), state, shared.mode(row), shared.group(row.group, row.daily_chance)]
+        cells += [f"{counts.get(name) or 0:,}" for name in ("pages", "visits", "changes")]
+        named = f"{row.name}: " if row.name != row.url else ""
+        cells.append(f"{row.url}  ({named}{about})")
+        rows.append(({**shared.subscription_facts(row), **counts}, cells, reason))
+    asked = collection or category or group or address
+    nothing = f"the collection {collection!r} has no subscriptions" if collection else "nothing is watched yet"
+    nothing = "no subscription is like that" if asked and not collection else nothing
+    columns = ("number", "state", "mode", "P", "pages", "visits", "changes", "address")
+    shared.tell_all(json, columns, rows, f"{nothing}; `hemeroteca watch add ADDRESS` begins")
 
 
 def show(
     number: options.Number,
     pages: Annotated[int, typer.Option(min=0, help="Pages to show.")] = 10,
-    language: Annotated[options.Language, typer.Option(help="Of the reasons.")] = options.Language.en,
-    data: common.Data = None,
+    language: Annotated[options.Language, typer.Option(help="Of the reasons.")] = "en",
     json: common.Json = False,
 ) -> None:
     """Show a subscription, its pages, and why each is visited when."""
-    with watching(data, must_exist=True) as services:
-        from hemeroteca.watch import change_feeds, queries
-        from hemeroteca.watch.next_visit import sentence
+    common.setup(must_exist=True)
+    from hemeroteca.watch import change_feeds, queries, services
+    from hemeroteca.watch.next_visit import sentence
 
-        row = services.find(number)
-        found = queries.pages(pages, subscription=number, listings=True)
-        known = {
-            **shared.subscription_facts(row),
-            **queries.figures([number]).get(number, {}),
-            "feed": change_feeds.address(subscription=number),
-        }
-        if json:
-            common.tell({**known, "shown": [shared.page_facts(page, language.value) for page in found]})
-            return
-        state, reason = shared.state(row)
-        known = {"id": row.pk, "state": f"{state} ({reason})" if reason else state, **known}
-        for name, value in known.items():
-            if value not in ("", None, [], {}, False) and name not in UNSAID:
-                said = common.printable(", ".join(value) if isinstance(value, list) else value)
-                typer.echo(f"{name:<16} {said}")
-        rows = [
-            (
-                [
-                    *(f"{page.visits:,}", f"{page.changes:,}", page.listing or page.group or "unknown"),
-                    *(shared.moment(page.last_ms), shared.moment(page.next_ms), page.url),
-                ],
-                [sentence(page.reason, language.value), sentence(page.next_reason, language.value)],
-            )
-            for page in found
-        ]
-        typer.echo("")
-        columns = ("visits", "changes", "group", "last visit", "next about", "page")
-        shared.show(columns, rows, f"none of its pages has been visited yet{_who_visits(row)}" if pages else "")
+    row = services.find(number)
+    found = queries.pages(pages, subscription=number, listings=True)
+    known = {
+        **shared.subscription_facts(row),
+        **queries.figures([number]).get(number, {}),
+        "feed": change_feeds.address(subscription=number),
+    }
+    if json:
+        common.tell({**known, "shown": [shared.page_facts(page, language) for page in found]})
+        return
+    state, reason = shared.state(row)
+    known = {"id": row.pk, "state": f"{state} ({reason})" if reason else state, **known}
+    for name, value in known.items():
+        if value not in ("", None, [], {}, False) and name not in UNSAID:
+            said = common.printable(", ".join(value) if isinstance(value, list) else value)
+            typer.echo(f"{name:<16} {said}")
+    rows = [
+        (
+            [
+                *(f"{page.visits:,}", f"{page.changes:,}", page.listing or page.group or "unknown"),
+                *(shared.moment(page.last_ms), shared.moment(page.next_ms), page.url),
+            ],
+            [sentence(page.reason, language), sentence(page.next_reason, language)],
+        )
+        for page in found
+    ]
+    typer.echo("")
+    columns = ("visits", "changes", "group", "last visit", "next about", "page")
+    shared.show(columns, rows, f"none of its pages has been visited yet{_who_visits(row)}" if pages else "")
 
 
 def pages(
@@ -142,48 +109,37 @@ def pages(
     behaviour: Annotated[Behaviour | None, typer.Option(help="As found in its history.")] = None,
     collection: Annotated[str, typer.Option(help="Only of this collection.")] = "",
     limit: Annotated[int, typer.Option(min=1, max=100_000)] = 50,
-    language: Annotated[options.Language, typer.Option(help="Of the reasons.")] = options.Language.en,
-    data: common.Data = None,
+    language: Annotated[options.Language, typer.Option(help="Of the reasons.")] = "en",
     json: common.Json = False,
 ) -> None:
     """List watched pages by group and behaviour, with why each is visited when."""
-    with watching(data, must_exist=True):
-        from hemeroteca.watch import queries
-        from hemeroteca.watch.next_visit import sentence
+    common.setup(must_exist=True)
+    from hemeroteca.watch import queries
+    from hemeroteca.watch.next_visit import sentence
 
-        found = queries.pages(
-            limit,
-            subscription=subscription,
-            site=site,
-            group=group.value if group else "",
-            behaviour=behaviour.value if behaviour else "",
-            collection=collection,
-        )
-        if json:
-            for page in found:
-                common.tell(shared.page_facts(page, language.value))
-            return
-        counts = queries.groups(site=site, collection=collection)
-        for kind, numbers in counts.items():
-            typer.echo(f"{kind}: " + (", ".join(f"{name} {count:,}" for name, count in numbers.items()) or "none"))
-        rows = [
-            (
-                [
-                    *(
-                        f"{page.visits:,}",
-                        f"{page.changes:,}",
-                        page.group or "unknown",
-                        "" if page.daily_chance is None else f"{page.daily_chance:.2f}",
-                        page.behaviour or "unknown",
-                    ),
-                    *(shared.moment(page.last_ms), page.url),
-                ],
-                [sentence(page.reason, language.value), _then(page, language.value)],
-            )
-            for page in found
-        ]
-        columns = ("visits", "changes", "group", "P", "behaviour", "last visit", "page")
-        shared.show(columns, rows, "no watched page is like that")
+    found = queries.pages(
+        limit,
+        subscription=subscription,
+        site=site,
+        group=group or "",
+        behaviour=behaviour or "",
+        collection=collection,
+    )
+    if json:
+        for page in found:
+            common.tell(shared.page_facts(page, language))
+        return
+    counts = queries.groups(site=site, collection=collection)
+    for kind, numbers in counts.items():
+        typer.echo(f"{kind}: " + (", ".join(f"{name} {count:,}" for name, count in numbers.items()) or "none"))
+    rows = []
+    for page in found:
+        chance = "" if page.daily_chance is None else f"{page.daily_chance:.2f}"
+        cells = [f"{page.visits:,}", f"{page.changes:,}", page.group or "unknown", chance, page.behaviour or "unknown"]
+        cells += [shared.moment(page.last_ms), page.url]
+        rows.append((cells, [sentence(page.reason, language), _then(page, language)]))
+    columns = ("visits", "changes", "group", "P", "behaviour", "last visit", "page")
+    shared.show(columns, rows, "no watched page is like that")
 
 
 def changes(
@@ -192,64 +148,57 @@ def changes(
     url: Annotated[str, typer.Option(help="Only of this page.")] = "",
     limit: Annotated[int, typer.Option(min=1, max=100_000)] = 20,
     diff: Annotated[bool, typer.Option("--diff", help="With what differs.")] = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Show important changes, newest first."""
-    with watching(data, must_exist=True):
-        from hemeroteca.watch import queries
+    common.setup(must_exist=True)
+    from hemeroteca.watch import queries
 
-        found = queries.changes(limit, url=url, site=site, subscription=subscription)
-        if not found and not json:
-            typer.echo("no important change has been seen")
-        for change in found:
-            if json:
-                facts = shared.picked(change, "url", "title", "view", "form", "content", "total", "diff")
-                facts |= {"seen_ms": change.seen_ms, "since_ms": change.since_ms}
-                common.tell(facts | {"capture": str(change.record_id or "")})
-                continue
-            seen, title = shared.moment(change.seen_ms), common.printable(change.title)
-            typer.echo(f"{seen}  {change.total:.2f}  {change.url}  {title}")
-            if diff:
-                typer.echo(common.printable(change.diff))
+    found = queries.changes(limit, url=url, site=site, subscription=subscription)
+    if not found and not json:
+        typer.echo("no important change has been seen")
+    for change in found:
+        if json:
+            facts = common.picked(change, "url", "title", "view", "form", "content", "total", "diff")
+            facts |= {"seen_ms": change.seen_ms, "since_ms": change.since_ms}
+            common.tell(facts | {"capture": str(change.record_id or "")})
+            continue
+        seen, title = shared.moment(change.seen_ms), common.printable(change.title)
+        typer.echo(f"{seen}  {change.total:.2f}  {change.url}  {title}")
+        if diff:
+            typer.echo(common.printable(change.diff))
 
 
 def metrics(
-    by: Annotated[By, typer.Option(help="What a row is.")] = By.site,
+    by: Annotated[By, typer.Option(help="What a row is.")] = "site",
     days: Annotated[float, typer.Option(min=0, max=36_500, help="Only the last days; 0: all.")] = 0.0,
     site: Annotated[str, typer.Option(help="Only of this host.")] = "",
     fixed_hours: Annotated[float, typer.Option(min=0.01, max=87_600, help="Fixed frequency to compare with.")] = 24.0,
     as_csv: Annotated[bool, typer.Option("--csv", help="As CSV.")] = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """What watching brought and what it cost, beside a fixed frequency."""
-    with watching(data, must_exist=True) as services:
-        import msgspec
+    common.setup(must_exist=True)
+    from hemeroteca.watch import services
+    from hemeroteca.watch import site_metrics as measuring
 
-        from hemeroteca.watch import site_metrics as measuring
-
-        since = services.now_ms() - int(days * 86_400_000) if days else 0
-        rows = measuring.measure(by.value, since_ms=since, fixed_hours=fixed_hours, site=site)
-        if as_csv:
-            sys.stdout.write(measuring.as_csv(rows))
-            return
-        if json:
-            for row in rows:
-                common.tell(msgspec.structs.asdict(row))
-            return
-        table = []
-        for row in rows:
-            cells = [
-                *(f"{row.pages:,}", f"{row.visits:,}", f"{row.changes:,}", f"{row.lost:.1f}", f"{row.unnecessary:,}"),
-                *(common.size(row.generated), common.size(row.stored)),
-                f"{row.freshness:.1%}" if row.freshness is not None else "",
-                f"{row.delay_hours:.1f} h" if row.delay_hours is not None else "",
-            ]
-            fixed = f"every {fixed_hours:g} h: {row.fixed_visits:,.0f} visits, {common.size(row.fixed_bytes)}"
-            table.append(([*cells, row.name], [fixed]))
-        columns = ("pages", "visits", "changes", "lost ≈", "in vain", "received", "stored", "fresh", "delay", by.value)
-        shared.show(columns, table, "no visit of a watched page has been counted yet")
+    since = services.now_ms() - int(days * 86_400_000) if days else 0
+    rows = measuring.measure(by, since_ms=since, fixed_hours=fixed_hours, site=site)
+    if as_csv:
+        sys.stdout.write(measuring.as_csv(rows))
+        return
+    table = []
+    for row in rows:
+        cells = [
+            *(f"{row.pages:,}", f"{row.visits:,}", f"{row.changes:,}", f"{row.lost:.1f}", f"{row.unnecessary:,}"),
+            *(common.size(row.generated), common.size(row.stored)),
+            f"{row.freshness:.1%}" if row.freshness is not None else "",
+            f"{row.delay_hours:.1f} h" if row.delay_hours is not None else "",
+        ]
+        fixed = f"every {fixed_hours:g} h: {row.fixed_visits:,.0f} visits, {common.size(row.fixed_bytes)}"
+        table.append((row, [*cells, row.name], fixed))
+    columns = ("pages", "visits", "changes", "lost ≈", "in vain", "received", "stored", "fresh", "delay", by)
+    shared.tell_all(json, columns, table, "no visit of a watched page has been counted yet")
 
 
 def report(
@@ -259,50 +208,45 @@ def report(
     subscription: Annotated[int | None, typer.Option(help="Only of this subscription.")] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="As CSV.")] = False,
     chart: Annotated[bool, typer.Option("--chart", help="As a Vega-Lite chart.")] = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Reports of what was seen: rounds of visits, admission, storage, weekdays, exceptional days and more."""
-    with watching(data, must_exist=True):
-        import msgspec
+    common.setup(must_exist=True)
+    import msgspec
 
-        from hemeroteca.watch import site_reports
+    from hemeroteca.watch import site_reports
 
-        found = site_reports.report(name, subscription)
-        if as_csv:
-            sys.stdout.write(found.as_csv())
-        elif json or chart:
-            common.tell(found.as_chart() if chart else msgspec.to_builtins(found))
-        else:
-            rows = [([str(msgspec.to_builtins(value)) for value in row], [""]) for row in found.rows]
-            shared.show(found.columns, rows, "nothing has been seen yet that this report could tell of")
-            for title, text in (*found.summary.items(), *found.definitions.items()):
-                typer.echo(f"{title}: {text}")
+    found = site_reports.report(name, subscription)
+    if as_csv:
+        sys.stdout.write(found.as_csv())
+    elif json or chart:
+        common.tell(found.as_chart() if chart else msgspec.to_builtins(found))
+    else:
+        rows = [([str(msgspec.to_builtins(value)) for value in row], [""]) for row in found.rows]
+        shared.show(found.columns, rows, "nothing has been seen yet that this report could tell of")
+        for title, text in (*found.summary.items(), *found.definitions.items()):
+            typer.echo(f"{title}: {text}")
 
 
 def sources(
     subscription: Annotated[int | None, typer.Option(help="Only of this subscription.")] = None,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Who tells us that pages change, and how often that was true."""
-    with watching(data, must_exist=True):
-        from hemeroteca.watch import queries, signals
+    common.setup(must_exist=True)
+    from hemeroteca.watch import queries, signals
 
-        rows = []
-        for row in queries.sources(subscription):
-            precision, recall = signals.precision(row), signals.recall(row)
-            if json:
-                facts = shared.picked(row, "id", "kind", "site", "url", "state", "received", "dropped", "note")
-                common.tell(facts | {"subscription": row.subscription_id, "precision": precision, "recall": recall})
-                continue
-            cells = [str(row.pk), row.kind, row.state, f"{row.received:,}", f"{row.dropped:,}"]
-            cells += ["" if share is None else f"{share:.0%}" for share in (precision, recall)]
-            rows.append(([*cells, row.url or row.site], [row.note]))
-        if not json:
-            columns = ("number", "kind", "state", "heard", "dropped", "precision", "recall", "about")
-            nobody = "nobody tells of changes yet; `hemeroteca watch webhook NUMBER` makes an address"
-            shared.show(columns, rows, nobody)
+    rows = []
+    for row in queries.sources(subscription):
+        precision, recall = signals.precision(row), signals.recall(row)
+        facts = common.picked(row, "id", "kind", "site", "url", "state", "received", "dropped", "note")
+        facts |= {"subscription": row.subscription_id, "precision": precision, "recall": recall}
+        cells = [str(row.pk), row.kind, row.state, f"{row.received:,}", f"{row.dropped:,}"]
+        cells += ["" if share is None else f"{share:.0%}" for share in (precision, recall)]
+        rows.append((facts, [*cells, row.url or row.site], row.note))
+    columns = ("number", "kind", "state", "heard", "dropped", "precision", "recall", "about")
+    nobody = "nobody tells of changes yet; `hemeroteca watch webhook NUMBER` makes an address"
+    shared.tell_all(json, columns, rows, nobody)
 
 
 def _who_visits(row: "Subscription") -> str:

@@ -2,11 +2,11 @@
 
 import inspect
 from collections.abc import Callable
-from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 import typer
 
+from hemeroteca.cli.common import with_options
 from hemeroteca.watch.fields import Field
 
 MAX_NUMBER = (1 << 63) - 1
@@ -14,9 +14,7 @@ MAX_NUMBER = (1 << 63) - 1
 Number = Annotated[int, typer.Argument(help="Number of the subscription.", min=1, max=MAX_NUMBER)]
 
 
-class Language(StrEnum):
-    es = "es"
-    en = "en"
+Language = Literal["es", "en"]
 
 
 def with_fields(fields: dict[str, Field], edit: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -26,27 +24,14 @@ def with_fields(fields: dict[str, Field], edit: bool = False) -> Callable[[Calla
     """
     settable = {field.option or name: field for name, field in fields.items() if not field.fixed}
 
-    def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        def command(**arguments: Any) -> None:
-            options = {option: arguments.pop(option) for option in settable}
-            given = {
-                settable[option].name: None if settable[option].optional and value == -1 else value
-                for option, value in options.items()
-                if value is not None
-            }
-            function(**arguments, given=given)
+    def read(options: dict[str, Any]) -> dict[str, Any]:
+        return {
+            settable[option].name: None if settable[option].optional and value == -1 else value
+            for option, value in options.items()
+            if value is not None
+        }
 
-        own = [p for p in inspect.signature(function, eval_str=True).parameters.values() if p.name != "given"]
-        arguments = [parameter for parameter in own if parameter.default is parameter.empty]
-        parameters = [*arguments, *(_parameter(option, field, edit) for option, field in settable.items())]
-        parameters += [parameter for parameter in own if parameter.default is not parameter.empty]
-        plain = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
-        command.__signature__ = inspect.Signature(plain)  # type: ignore[attr-defined]
-        command.__annotations__ = {parameter.name: parameter.annotation for parameter in plain}
-        command.__doc__, command.__name__ = function.__doc__, function.__name__
-        return command
-
-    return decorate
+    return with_options([_parameter(option, field, edit) for option, field in settable.items()], read)
 
 
 def _parameter(option: str, field: Field, edit: bool) -> inspect.Parameter:

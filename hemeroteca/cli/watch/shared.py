@@ -1,4 +1,4 @@
-"""What the commands of `hemeroteca watch` share: the instance opened, rows as facts and as tables.
+"""What the commands of `hemeroteca watch` share: rows as facts and as tables.
 
 In a table the address comes last and is never cut or folded, and what needs a sentence stands below: at 80 columns an
 address, a reason and six numbers would have ten characters each; a terminal wraps a whole line in a way that can still
@@ -6,11 +6,9 @@ be copied.
 """
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hemeroteca.cli import common
@@ -22,22 +20,6 @@ MAX_CELL = 24  # characters of a cell that is not the last
 Rows = Sequence[tuple[Sequence[str], Sequence[str]]]  # cells, and the lines that stand below them
 
 
-@contextmanager
-def watching(data: Path | None, must_exist: bool = False) -> Iterator[Any]:
-    """The services, with their errors as one plain line."""
-    common.setup(data, must_exist=must_exist)
-    from hemeroteca import urls
-    from hemeroteca.errors import Refused
-    from hemeroteca.watch import services
-
-    try:
-        yield services
-    except Refused as error:
-        common.refuse(error)
-    except urls.UrlError as error:
-        common.give_up(str(error), common.USAGE)
-
-
 def find_owner(name: str) -> Any:
     from hemeroteca.accounts import services
 
@@ -45,10 +27,6 @@ def find_owner(name: str) -> Any:
 
 
 # facts
-
-
-def picked(row: object, *names: str) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in names}
 
 
 def subscription_facts(row: "Subscription") -> dict[str, Any]:
@@ -61,14 +39,15 @@ def subscription_facts(row: "Subscription") -> dict[str, Any]:
         "id": row.pk,
         **order,
         **known,
-        **picked(row, "group", "daily_chance", "behaviour", "in_burst", "failures", "last_error", "fault"),
+        **common.picked(row, "group", "daily_chance", "behaviour", "in_burst", "failures", "last_error", "fault"),
     }
 
 
 def page_facts(page: "WatchedPage", language: str) -> dict[str, Any]:
     from hemeroteca.watch.next_visit import sentence
 
-    facts = picked(page, "url", "site", "listing", "group", "daily_chance", "behaviour", "visits", "changes", "chance")
+    names = ("url", "site", "listing", "group", "daily_chance", "behaviour", "visits", "changes", "chance")
+    facts = common.picked(page, *names)
     facts |= {"subscription": page.subscription_id, "last_visit_ms": page.last_ms, "next_visit_ms": page.next_ms}
     facts |= {"why": sentence(page.reason, language)}
     return facts | {"then": sentence(page.next_reason, language)}
@@ -104,6 +83,15 @@ def moment(ms: int) -> str:
 
 
 # tables
+
+
+def tell_all(json: bool, columns: Sequence[str], rows: Iterable[tuple[Any, list[str], str]], otherwise: str) -> None:
+    """Rows with their facts, their cells and the line below them: the facts of each as JSON, or all as a table."""
+    if json:
+        for facts, _, _ in rows:
+            common.tell(facts)
+    else:
+        show(columns, [(cells, [below]) for _, cells, below in rows], otherwise)
 
 
 def show(columns: Sequence[str], rows: Rows, otherwise: str) -> None:

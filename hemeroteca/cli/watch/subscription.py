@@ -11,7 +11,7 @@ import typer
 from hemeroteca.cli import common
 from hemeroteca.cli.job import Background, run_job
 from hemeroteca.cli.watch import options
-from hemeroteca.cli.watch.shared import find_owner, mode, subscription_facts, watching
+from hemeroteca.cli.watch.shared import find_owner, mode, subscription_facts
 from hemeroteca.errors import Invalid
 from hemeroteca.watch.fields import SUBSCRIPTION, Order
 
@@ -25,19 +25,20 @@ def add(
     urls: Annotated[list[str], typer.Argument(help="Pages or sites to watch.")],
     given: dict[str, Any],
     owner: Annotated[str, typer.Option(help="User it belongs to.")] = "",
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Watch pages or sites: `hemeroteca serve` visits them when they are likely to have changed."""
-    with watching(data) as services:
-        user = find_owner(owner)
-        for url in urls:
-            made, new = services.subscribe(common.actor(), Order(url=url, **given), user)
-            if json:
-                common.tell({**subscription_facts(made), "new": new})
-            else:
-                waits = "  (waits for approval)" if made.proposed_ms else ""
-                typer.echo(f"{made.pk}  {made.url}" + (waits if new else "  (was watched already)"))
+    common.setup()
+    from hemeroteca.watch import services
+
+    user = find_owner(owner)
+    for url in urls:
+        made, new = services.subscribe(common.actor(), Order(url=url, **given), user)
+        if json:
+            common.tell({**subscription_facts(made), "new": new})
+        else:
+            waits = "  (waits for approval)" if made.proposed_ms else ""
+            typer.echo(f"{made.pk}  {made.url}" + (waits if new else "  (was watched already)"))
 
 
 @options.with_fields(SUBSCRIPTION, edit=True)
@@ -47,31 +48,33 @@ def edit(
     changes: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME=VALUE]…", help="The same as options; lists with `|` in them.")
     ] = None,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Change a subscription; what is not named stays: `edit 3 --mode simple --max-hours 48`. `--window ''` empties."""
-    with watching(data, must_exist=True) as services:
-        wanted = given | _changes(changes or [])
-        if not wanted:
-            raise Invalid("nothing to change was named; give options, such as --mode simple (see --help)")
-        row = services.edit(common.actor(), number, wanted)
-        if json:
-            common.tell(subscription_facts(row))
-        else:
-            typer.echo(f"{row.pk}  {row.url}  {mode(row)}")
+    common.setup(must_exist=True)
+    from hemeroteca.watch import services
+
+    wanted = given | _changes(changes or [])
+    if not wanted:
+        raise Invalid("nothing to change was named; give options, such as --mode simple (see --help)")
+    row = services.edit(common.actor(), number, wanted)
+    common.answer(json, subscription_facts(row), f"{row.pk}  {row.url}  {mode(row)}")
 
 
-def pause(number: options.Number, data: common.Data = None) -> None:
+def pause(number: options.Number) -> None:
     """Stop visiting a subscription until `resume`."""
-    with watching(data, must_exist=True) as services:
-        typer.echo(f"{services.pause(common.actor(), number).url} is paused")
+    common.setup(must_exist=True)
+    from hemeroteca.watch import services
+
+    typer.echo(f"{services.pause(common.actor(), number).url} is paused")
 
 
-def resume(number: options.Number, data: common.Data = None) -> None:
+def resume(number: options.Number) -> None:
     """Go on with a paused subscription."""
-    with watching(data, must_exist=True) as services:
-        typer.echo(f"{services.resume(common.actor(), number).url} is active")
+    common.setup(must_exist=True)
+    from hemeroteca.watch import services
+
+    typer.echo(f"{services.resume(common.actor(), number).url} is active")
 
 
 def check(
@@ -79,30 +82,29 @@ def check(
     wait: Annotated[
         float, typer.Option(min=0, max=86_400, help="Seconds to wait for the visits, and tell what they found.")
     ] = 0.0,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Have the pages of a subscription visited now, whatever was planned; `hemeroteca serve` does it.
 
     Of a large site, the hundred that waited longest. With --wait it ends with 1 when not all answered in time.
     """
-    with watching(data, must_exist=True) as services:
-        from django.conf import settings
+    common.setup(must_exist=True)
+    from django.conf import settings
 
-        from hemeroteca.watch import queries
+    from hemeroteca.watch import queries, services
 
-        actor = common.actor()
-        row = services.check_now(actor, services.find_watched(what, actor, "watch.change").pk)
-        served = bool(settings.INSTANCE.served_at())
-        if wait and not served:
-            common.give_up(
-                "`hemeroteca serve` is not running: the pages are visited when it starts; nothing to wait for"
-            )
-        found = _wait_for(row, wait) if wait else queries.checked(row)
+    actor = common.actor()
+    row = services.check_now(actor, services.find_watched(what, actor, "watch.change").pk)
+    served = bool(settings.INSTANCE.served_at())
+    if wait and not served:
+        common.give_up("`hemeroteca serve` is not running: the pages are visited when it starts; nothing to wait for")
+    found = _wait_for(row, wait) if wait else queries.checked(row)
     if json:
         common.tell({"id": row.pk, "url": row.url, "asked_ms": row.check_ms, "serving": served, **asdict(found)})
     elif not wait:
-        typer.echo(f"{row.url}: {found.pages} pages are visited {'now' if served else 'when `hemeroteca serve` runs'}")
+        what = common.counted(found.pages, "page") if found.pages else "its first page"
+        verb = "are" if found.pages > 1 else "is"
+        typer.echo(f"{row.url}: {what} {verb} visited {'now' if served else 'when `hemeroteca serve` runs'}")
     else:
         typer.echo(f"{row.url}: {found.visited} of {found.pages} pages visited, {len(found.changed)} changed")
         for url in found.changed:
@@ -122,32 +124,35 @@ def _wait_for(row: "Subscription", seconds: float) -> "Checked":
         time.sleep(min(0.5, max(until - time.monotonic(), 0.0)))
 
 
-def remove(number: options.Number, data: common.Data = None) -> None:
+def remove(number: options.Number) -> None:
     """End a subscription; everything captured and observed stays."""
-    with watching(data, must_exist=True) as services:
-        services.remove(common.actor(), number)
-        typer.echo(f"subscription {number} has ended")
+    common.setup(must_exist=True)
+    from hemeroteca.watch import services
+
+    services.remove(common.actor(), number)
+    typer.echo(f"subscription {number} has ended")
 
 
 def approve(
     number: options.Number,
     version: Annotated[str, typer.Option(help="What you looked at, as the API names it; else what is there now.")] = "",
-    data: common.Data = None,
 ) -> None:
     """Have a proposed site watched."""
-    with watching(data, must_exist=True) as services:
-        seen = version or services.version_of(services.find(number))
-        typer.echo(f"{services.approve(common.actor(), number, seen).url} is watched now")
+    common.setup(must_exist=True)
+    from hemeroteca.watch import services
+
+    seen = version or services.version_of(services.find(number))
+    typer.echo(f"{services.approve(common.actor(), number, seen).url} is watched now")
 
 
 def refuse(
-    number: options.Number,
-    reason: Annotated[str, typer.Option(help="Why; whoever proposed it reads it.")],
-    data: common.Data = None,
+    number: options.Number, reason: Annotated[str, typer.Option(help="Why; whoever proposed it reads it.")]
 ) -> None:
     """Refuse a proposed site; it stays in its owner's list with the reason."""
-    with watching(data, must_exist=True) as services:
-        typer.echo(f"{services.refuse(common.actor(), number, reason).url} is refused")
+    common.setup(must_exist=True)
+    from hemeroteca.watch import services
+
+    typer.echo(f"{services.refuse(common.actor(), number, reason).url} is refused")
 
 
 def learn(
@@ -156,33 +161,32 @@ def learn(
         str, typer.Option(help="File or address of another archive's index (Wayback-style CDX); may be gzip.")
     ] = "",
     background: Background = False,
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Learn from the captures the archive already has of a subscription's pages, or from another archive's index."""
-    with watching(data, must_exist=True) as services:
-        from hemeroteca.watch.jobs import Learn, LearnCdx, Learned
+    common.setup(must_exist=True)
+    from hemeroteca.watch import services
+    from hemeroteca.watch.jobs import Learn, LearnCdx, LearnReport
 
-        services.find(number)
-        kind, order = ("watch.learn_cdx", LearnCdx(number, cdx)) if cdx else ("watch.learn", Learn(number))
-        done = run_job(kind, order, Learned, json, background)
-    if json:
-        common.tell(done)
-    else:
-        typer.echo(f"{done.observations} observations learned")
+    services.find(number)
+    kind, order = ("watch.learn_cdx", LearnCdx(number, cdx)) if cdx else ("watch.learn", Learn(number))
+    done = run_job(kind, order, LearnReport, json, background)
+    common.answer(json, done, f"{done.observations} observations learned")
 
 
-def webhook(number: options.Number, data: common.Data = None) -> None:
+def webhook(number: options.Number) -> None:
     """Make an address by which a site can tell that pages of a subscription changed. It is shown once."""
-    with watching(data, must_exist=True) as services:
-        from django.conf import settings
+    common.setup(must_exist=True)
+    from django.conf import settings
 
-        _, token = services.add_webhook(common.actor(), number)
-        served = settings.CONFIG.public_url or settings.INSTANCE.served_at()
-        base = served or f"http://{settings.CONFIG.host}:{settings.CONFIG.port}"
-        typer.echo(f"{base.rstrip('/')}/api/v1/signals/{token}")
-        if not served:
-            typer.echo("`hemeroteca serve` is not running: the address is that of the settings", err=True)
+    from hemeroteca.watch import services
+
+    _, token = services.add_webhook(common.actor(), number)
+    served = settings.CONFIG.public_url or settings.INSTANCE.served_at()
+    base = served or f"http://{settings.CONFIG.host}:{settings.CONFIG.port}"
+    typer.echo(f"{base.rstrip('/')}/api/v1/signals/{token}")
+    if not served:
+        typer.echo("`hemeroteca serve` is not running: the address is that of the settings", err=True)
 
 
 def import_(
@@ -190,26 +194,25 @@ def import_(
     collection: Annotated[str, typer.Option(help="Collection of lines that name none.")] = "",
     mode: Annotated[str, typer.Option(help="Mode of lines that name none.")] = "auto",
     owner: Annotated[str, typer.Option(help="User they belong to.")] = "",
-    data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Subscribe to everything a file lists; says which lines could not be used and why."""
-    with watching(data):
-        from hemeroteca.watch import subscription_files
+    common.setup()
+    from hemeroteca.watch import subscription_files
 
-        if file.stat().st_size > subscription_files.MAX_FILE_BYTES:
-            most = common.size(subscription_files.MAX_FILE_BYTES)
-            raise Invalid(f"{file} is larger than {most}; cut it into parts")
-        defaults = {"collection": collection, "mode": mode}
-        report = subscription_files.read_file(common.actor(), file.read_bytes(), file.name, find_owner(owner), defaults)
-        if json:
-            common.tell(asdict(report))
-        else:
-            for line in report.lines:
-                typer.echo(common.printable(f"line {line.number}: {line.outcome} {line.url}  {line.detail}"))
-            typer.echo(f"{report.new} new, {report.known} known already, {report.refused} refused")
-        if report.refused:
-            raise typer.Exit(1)
+    if file.stat().st_size > subscription_files.MAX_FILE_BYTES:
+        most = common.size(subscription_files.MAX_FILE_BYTES)
+        raise Invalid(f"{file} is larger than {most}; cut it into parts")
+    defaults = {"collection": collection, "mode": mode}
+    report = subscription_files.read_file(common.actor(), file.read_bytes(), file.name, find_owner(owner), defaults)
+    if json:
+        common.tell(asdict(report))
+    else:
+        for line in report.lines:
+            typer.echo(common.printable(f"line {line.number}: {line.outcome} {line.url}  {line.detail}"))
+        typer.echo(f"{report.new} new, {report.known} known already, {report.refused} refused")
+    if report.refused:
+        raise typer.Exit(1)
 
 
 def export_(
@@ -218,21 +221,20 @@ def export_(
     ] = None,
     collection: Annotated[str, typer.Option(help="Only of this collection.")] = "",
     force: common.Force = False,
-    data: common.Data = None,
 ) -> None:
     """Write the subscriptions as CSV or OPML; `watch import` takes both back (OPML holds addresses and names only)."""
-    with watching(data, must_exist=True):
-        from hemeroteca.watch import queries, subscription_files
+    common.setup(must_exist=True)
+    from hemeroteca.watch import queries, subscription_files
 
-        found = queries.subscriptions(subscription_files.MAX_ROWS, collection=collection)
-        opml = file is not None and file.suffix.lower() in (".opml", ".xml")
-        text = subscription_files.as_opml(found) if opml else subscription_files.as_csv(found)
-        if file is None or str(file) == "-":
-            sys.stdout.write(text)
-            return
-        with common.outgoing(file, force) as path:
-            path.write_text(text, "utf-8")
-        typer.echo(f"{len(found)} subscriptions are in {file}", err=True)
+    found = queries.subscriptions(subscription_files.MAX_ROWS, collection=collection)
+    opml = file is not None and file.suffix.lower() in (".opml", ".xml")
+    text = subscription_files.as_opml(found) if opml else subscription_files.as_csv(found)
+    if file is None or str(file) == "-":
+        sys.stdout.write(text)
+        return
+    with common.outgoing(file, force) as path:
+        path.write_text(text, "utf-8")
+    typer.echo(f"{len(found)} subscriptions are in {file}", err=True)
 
 
 def _changes(given: list[str]) -> dict[str, Any]:

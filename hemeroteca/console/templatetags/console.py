@@ -76,14 +76,6 @@ def when(ms: int | datetime | None) -> SafeString | str:
 
 
 @register.filter
-def stamp(ms: int | None) -> str:
-    """The same as plain text, for names that are read aloud."""
-    moment_ = moment(ms or 0)
-    local = timezone.localtime(moment_) if moment_ else None
-    return f"{_written(local, ' %H:%M')} {local.tzname()}" if local else "–"
-
-
-@register.filter
 def exactly(ms: int | None) -> str:
     """A capture's moment, to the second and always in UTC: as the calendar, the replay bar and citations tell it."""
     moment_ = moment(ms or 0)

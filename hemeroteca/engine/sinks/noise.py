@@ -85,9 +85,9 @@ class NoiseSink:
 
     @staticmethod
     def _teach(model: "NoiseModel", found: list[tuple[str, bool, bool, int]], page: int) -> bool:
-        from hemeroteca.change import Sighting
+        from hemeroteca.change import NoiseSighting
 
-        return model.learn([Sighting(*values) for values in found], page)
+        return model.learn([NoiseSighting(*values) for values in found], page)
 
     def _site(self, host: str) -> "_Site":
         site = self._sites.get(host)
@@ -108,11 +108,11 @@ class NoiseSink:
         return site
 
     def _save(self, host: str) -> None:
-        from hemeroteca.archive import noise
+        from hemeroteca.archive import learned_noise
 
         model = self._sites[host].model
         if model is not None:
-            noise.save(host, model)
+            learned_noise.save(host, model)
 
 
 class _Site:

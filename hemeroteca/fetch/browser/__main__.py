@@ -19,7 +19,7 @@ import msgspec
 
 from hemeroteca.fetch.body import Body, Spool
 from hemeroteca.fetch.browser import wire
-from hemeroteca.fetch.browser.proxy import Proxy, make_certificate
+from hemeroteca.fetch.browser.proxy import BrowserProxy, make_certificate
 from hemeroteca.fetch.browser.traffic import Traffic
 from hemeroteca.fetch.browser.wire import (
     HEADER,
@@ -63,7 +63,7 @@ async def _work(engine: "_Engine") -> None:
         from hemeroteca.fetch.browser.page import Browser  # Playwright may be missing: that is an answer too
 
         certificate = await asyncio.to_thread(make_certificate)
-        proxy = Proxy(certificate)
+        proxy = BrowserProxy(certificate)
         browser = Browser(settings, proxy.port, certificate.fingerprint)
         await browser.start()
         proxy.agent = browser.agent
@@ -86,7 +86,7 @@ async def _work(engine: "_Engine") -> None:
 
 
 async def _render(
-    settings: BrowserSettings, engine: "_Engine", proxy: Proxy, browser: "Browser", order: RenderOrder
+    settings: BrowserSettings, engine: "_Engine", proxy: BrowserProxy, browser: "Browser", order: RenderOrder
 ) -> tuple[Rendered, bool]:
     started, started_ms = time.monotonic(), time.time_ns() // 1_000_000
     traffic = Traffic(settings, order.request, engine.ask if order.ask else None)

@@ -55,7 +55,7 @@ class Certificate(NamedTuple):
     fingerprint: str  # base64 SHA-256 of the public key
 
 
-class Proxy:
+class BrowserProxy:
     """Serves the browser; requests belong to the page in `traffic`, and are refused while there is none."""
 
     def __init__(self, certificate: Certificate) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hemeroteca.fetch.guard import Guard
-from hemeroteca.fleet.device.result_file import Answer
+from hemeroteca.fleet.device.result_file import FetchedUrl
 
 PORTS = {"http": 80, "https": 443}
 MAX_HEAD = 64 << 10
@@ -37,7 +37,7 @@ class RequestOrder:
     certificate: bool = False  # look at the certificate
 
 
-Done = Callable[[Answer], None]
+Done = Callable[[FetchedUrl], None]
 
 
 class ThreadFetching:
@@ -84,8 +84,8 @@ def refusal(url: str, any_port: bool = False) -> str:
     return ""
 
 
-def fetch(order: RequestOrder, guard: Guard, any_port: bool, resolve: Callable[..., Any]) -> Answer:
-    answer = Answer(order.url)
+def fetch(order: RequestOrder, guard: Guard, any_port: bool, resolve: Callable[..., Any]) -> FetchedUrl:
+    answer = FetchedUrl(order.url)
     begun = time.monotonic()
     wrong = refusal(order.url, any_port)
     if wrong:
@@ -111,7 +111,7 @@ def fetch(order: RequestOrder, guard: Guard, any_port: bool, resolve: Callable[.
     return answer
 
 
-def _public(host: str, port: int, guard: Guard, resolve: Callable[..., Any], answer: Answer) -> tuple[str, int]:
+def _public(host: str, port: int, guard: Guard, resolve: Callable[..., Any], answer: FetchedUrl) -> tuple[str, int]:
     """The first public address of a name; all others are passed over."""
     try:
         found = resolve(host, port, type=socket.SOCK_STREAM)
@@ -134,7 +134,7 @@ def _public(host: str, port: int, guard: Guard, resolve: Callable[..., Any], ans
 
 
 def _exchange(
-    order: RequestOrder, answer: Answer, parts: Any, host: str, port: int, address: str, family: int, begun: float
+    order: RequestOrder, answer: FetchedUrl, parts: Any, host: str, port: int, address: str, family: int, begun: float
 ) -> None:
     sock: socket.socket = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -163,7 +163,7 @@ def _exchange(
         sock.close()
 
 
-def _read(order: RequestOrder, answer: Answer, sock: socket.socket, begun: float) -> None:
+def _read(order: RequestOrder, answer: FetchedUrl, sock: socket.socket, begun: float) -> None:
     response = http.client.HTTPResponse(_Timed(sock, order, begun), method=order.method)  # type: ignore[arg-type]
     try:
         response.begin()

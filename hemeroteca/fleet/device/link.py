@@ -21,7 +21,7 @@ class LinkError(Exception):
     """No answer: the network, or the server, is away. Try again later."""
 
 
-class Refused(Exception):  # noqa: N818 - what happened
+class RefusedByCoordinator(Exception):  # noqa: N818 - what happened
     """An answer that says no. `code` says why, `seconds` when to come back."""
 
     def __init__(self, status: int, code: str, message: str, seconds: float) -> None:
@@ -31,7 +31,7 @@ class Refused(Exception):  # noqa: N818 - what happened
         self.seconds = seconds
 
 
-class Link:
+class CoordinatorLink:
     def __init__(self, server: str, token: str, insecure: bool = False) -> None:
         parts = urlsplit(server)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -73,7 +73,9 @@ class Link:
             return found
         wait = response.getheader("Retry-After", "")
         seconds = float(found.get("seconds") or (wait if wait.isdigit() else 0) or random.uniform(5, 30))  # noqa: S311 - spreads devices
-        raise Refused(response.status, str(found.get("code", "")), str(found.get("error", response.reason)), seconds)
+        raise RefusedByCoordinator(
+            response.status, str(found.get("code", "")), str(found.get("error", response.reason)), seconds
+        )
 
     def upload(
         self,
@@ -105,7 +107,7 @@ class Link:
                 at, pause = -1, min(pause * 2, 15.0)
                 if wait(pause * random.uniform(0.5, 1.5)):  # noqa: S311 - spreads devices
                     pause = 0.5
-            except Refused as error:
+            except RefusedByCoordinator as error:
                 if error.code == "lease-ended" and "returned already" in str(error):
                     return  # the answer to the last piece was lost, not the piece
                 if error.code != "wrong-hash":

@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 
 from hemeroteca.fetch.guard import Guard
 from hemeroteca.fleet.device.fetching import RequestOrder, fetch
-from hemeroteca.fleet.device.link import Link, LinkError, Refused
-from hemeroteca.fleet.device.result_file import Answer
+from hemeroteca.fleet.device.link import CoordinatorLink, LinkError, RefusedByCoordinator
+from hemeroteca.fleet.device.result_file import FetchedUrl
 
 PATH = "/.well-known/hemeroteca-load-test.txt"
 PROOF = re.compile(r"hemeroteca-load-[0-9a-f]{32}")
@@ -31,17 +31,19 @@ LATE_SECONDS = 1.0  # after its moment a request is not made any more
 STEP = 1.1  # between two classes of answer times; class 0: a millisecond
 
 
-class Load:
+class LoadGenerator:
     """Runs while the coordinator has seconds to hand out."""
 
-    def __init__(self, link: Link, guard: Guard, any_port: bool, agent: str, stopped: Callable[[], bool]) -> None:
+    def __init__(
+        self, link: CoordinatorLink, guard: Guard, any_port: bool, agent: str, stopped: Callable[[], bool]
+    ) -> None:
         self._link, self._guard, self._any_port, self._agent, self._stopped = link, guard, any_port, agent, stopped
         self._lock = threading.Lock()
         self._measured: dict[tuple[str, int], tuple[Counter[str], Counter[str]]] = {}
         self._proven: dict[tuple[str, str, str], float] = {}  # when the proof was read: monotonic
         self.asked = 0
 
-    def run(self, note: Callable[[Answer], None]) -> str:
+    def run(self, note: Callable[[FetchedUrl], None]) -> str:
         """Until there is nothing to do; gives why, for people."""
         pool = ThreadPoolExecutor(MAX_PER_SECOND)
         try:
@@ -49,7 +51,7 @@ class Load:
                 begun = time.monotonic()
                 try:
                     plan: dict[str, Any] = self._link.post("load", self._told())
-                except (LinkError, Refused) as error:
+                except (LinkError, RefusedByCoordinator) as error:
                     return f"the load test stops here: {error}"
                 if plan.get("over"):
                     return "the load test is over"
@@ -90,7 +92,7 @@ class Load:
                 return
             pool.submit(self._request, plan, note, time.monotonic() + LATE_SECONDS)
 
-    def _request(self, plan: dict[str, Any], note: Callable[[Answer], None], until: float) -> None:
+    def _request(self, plan: dict[str, Any], note: Callable[[FetchedUrl], None], until: float) -> None:
         if time.monotonic() > until:  # all threads wait for a slow site: it is not sent what it missed, all at once
             return
         order = RequestOrder(str(plan["url"]), self._agent, timeout=REQUEST_SECONDS, max_bytes=1 << 20)

@@ -16,7 +16,7 @@ IN_MEMORY = 2 << 20  # of the file under way; the rest lies on disk
 
 
 @dataclass
-class Answer:
+class FetchedUrl:
     """What came of one request."""
 
     url: str
@@ -41,7 +41,7 @@ class Answer:
         return ""
 
 
-class Results:
+class ResultFile:
     """The file of one block; answers are added as they come. One thread at a time."""
 
     def __init__(self, software: str) -> None:
@@ -50,7 +50,7 @@ class Results:
         self.size = 0
         self._add("warcinfo", "", "application/warc-fields", f"software: {software}\r\n".encode(), time.time())
 
-    def add(self, answer: Answer) -> None:
+    def add(self, answer: FetchedUrl) -> None:
         report = {"url": answer.url, "seconds": round(answer.seconds, 3)}
         for name in ("failure", "detail", "truncated", "certificate"):
             if getattr(answer, name):

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from hemeroteca.fleet.device.caps import Caps
-from hemeroteca.fleet.device.result_file import Answer
+from hemeroteca.fleet.device.result_file import FetchedUrl
 
 LOOK_SECONDS = 15.0  # between looks at the machine
 REST_SECONDS = 3600.0
@@ -100,7 +100,7 @@ def network(resolve: Callable[..., object] = socket.getaddrinfo) -> str:
     return ""
 
 
-def intercepted(answer: Answer) -> str:
+def intercepted(answer: FetchedUrl) -> str:
     """Whether an answer shows that somebody stands between: TLS that nobody signed."""
     told = answer.detail.lower()
     if answer.failure == "tls" and (("self" in told and "signed" in told) or "unable to get local issuer" in told):
@@ -118,7 +118,7 @@ class Tampering:
         self._until = 0.0
         self._why = ""
 
-    def note(self, host: str, answer: Answer) -> bool:
+    def note(self, host: str, answer: FetchedUrl) -> bool:
         """Whether this answer settles it: what was brought lately is not to be trusted."""
         what = "a portal wants to be answered first" if answer.status == 511 else intercepted(answer)
         here = _site(host)
@@ -150,7 +150,7 @@ class Refusals:
         self._seen: deque[tuple[float, str]] = deque()
         self._until = 0.0
 
-    def note(self, host: str, answer: Answer) -> None:
+    def note(self, host: str, answer: FetchedUrl) -> None:
         blocked = answer.status in (403, 429) or (
             answer.status == 503 and any(mark in answer.body[:20_000].lower() for mark in CHALLENGES)
         )

@@ -24,9 +24,9 @@ from hemeroteca.fetch.guard import Guard
 from hemeroteca.fleet.device import consent, signs
 from hemeroteca.fleet.device.caps import Caps, Meter
 from hemeroteca.fleet.device.fetching import RequestOrder
-from hemeroteca.fleet.device.link import Link, LinkError, Refused
-from hemeroteca.fleet.device.load import Load
-from hemeroteca.fleet.device.result_file import Answer, Results
+from hemeroteca.fleet.device.link import CoordinatorLink, LinkError, RefusedByCoordinator
+from hemeroteca.fleet.device.load import LoadGenerator
+from hemeroteca.fleet.device.result_file import FetchedUrl, ResultFile
 
 AHEAD_SECONDS = 3.0  # of work it wants in hand …
 SPARE = 1.1  # … and a little more: requests differ in length, and hosts in hand are closed to everybody else
@@ -40,7 +40,7 @@ LEAVE_SECONDS = 20.0  # for what is under way and what is to be returned when it
 
 
 @dataclass
-class Block:
+class HeldBlock:
     number: int
     nonce: str
     deadline: float  # monotonic
@@ -48,16 +48,16 @@ class Block:
     signed: float  # monotonic: until then its signatures are good
     timeout: float
     left: int  # tasks that have not ended
-    results: Results
+    results: ResultFile
     dropped: bool = False
 
 
 @dataclass
-class Job:
+class UrlInHand:
     """A URL in hand."""
 
     url: str
-    block: Block
+    block: HeldBlock
     method: str
     headers: list[tuple[str, str]]
     signature: list[tuple[str, str]]
@@ -65,9 +65,9 @@ class Job:
 
 
 @dataclass
-class Host:
+class DeviceHost:
     name: str
-    jobs: deque[Job] = field(default_factory=deque)
+    jobs: deque[UrlInHand] = field(default_factory=deque)
     at: float = 0.0  # monotonic: not before
     busy: bool = False
     delay: float = 1.0
@@ -81,7 +81,7 @@ class Worker:
 
     def __init__(
         self,
-        link: Link,
+        link: CoordinatorLink,
         fetching: Any,
         caps: Caps,
         meter: Meter,
@@ -107,10 +107,10 @@ class Worker:
         self._check_network = check_network
         self._say_line = say
         self._lock = threading.Condition()
-        self._hosts: dict[str, Host] = {}
-        self._blocks: dict[int, Block] = {}
+        self._hosts: dict[str, DeviceHost] = {}
+        self._blocks: dict[int, HeldBlock] = {}
         self._closed: set[str] = set()
-        self._done: queue.Queue[Block | None] = queue.Queue()
+        self._done: queue.Queue[HeldBlock | None] = queue.Queue()
         self._stop = threading.Event()
         self._asking = threading.Event()
         self._called = threading.Event()  # what it waits for is there
@@ -211,7 +211,7 @@ class Worker:
                     self._tell(f"no connection: {error}")
                 self._wait(pause * random.uniform(0.5, 1.5))  # noqa: S311 - spreads devices
                 pause = min(pause * 2, 30.0)
-            except Refused as error:
+            except RefusedByCoordinator as error:
                 if error.code == "come-back":
                     self._tell(f"waits {error.seconds:.0f} s: {error}" if error.seconds > 3 else "works")
                     self._wait(error.seconds)
@@ -278,7 +278,7 @@ class Worker:
         begun = time.monotonic()
         found = self._link.post("lease", {"urls": room, "speed": self._speed()})
         work = found["work"]
-        block = Block(
+        block = HeldBlock(
             number=int(found["block"]),
             nonce=str(found["nonce"]),
             deadline=begun + float(found["seconds"]),
@@ -286,7 +286,7 @@ class Worker:
             signed=begun + float(found["seconds"]),
             timeout=min(float(work.get("timeout", 30.0)), 120.0),
             left=sum(len(host["tasks"]) for host in work["hosts"]),
-            results=Results(f"hemeroteca-worker/{__version__}"),
+            results=ResultFile(f"hemeroteca-worker/{__version__}"),
         )
         self._tell("works")
         with self._lock:
@@ -298,12 +298,12 @@ class Worker:
                 self._done.put(block)
             self._lock.notify_all()
 
-    def _take(self, given: dict[str, Any], block: Block, max_delay: float) -> None:
+    def _take(self, given: dict[str, Any], block: HeldBlock, max_delay: float) -> None:
         signature = [(str(name), str(value)) for name, value in given.get("signature", [])]
         for task in given["tasks"]:
             url = str(task["url"])
             name = (urlsplit(url).hostname or "").lower()  # by the URL: the block may call it what it likes
-            host = self._hosts.setdefault(name, Host(name))
+            host = self._hosts.setdefault(name, DeviceHost(name))
             host.delay = max(self._caps.min_delay, float(given.get("delay", 1.0)))
             host.factor, host.max_delay = float(given.get("factor", 0.0)), max_delay
             headers = [(str(key), str(value)) for key, value in task.get("headers", [])]
@@ -313,7 +313,7 @@ class Worker:
                 headers.append(("If-Modified-Since", str(task["last_modified"])))
             looks = bool(task.get("certificate"))
             host.network = self._networks.get(name, "")
-            host.jobs.append(Job(url, block, str(task.get("method", "GET")), headers, signature, looks))
+            host.jobs.append(UrlInHand(url, block, str(task.get("method", "GET")), headers, signature, looks))
 
     def _speed(self) -> float:
         """URLs per second it could do: what runs at once, by the time a request takes."""
@@ -369,7 +369,7 @@ class Worker:
         self._busy_seconds += passed * len(self._under_way)
         self._work_seconds += passed * bool(self._blocks)
 
-    def _send(self, host: Host, job: Job, now: float) -> None:
+    def _send(self, host: DeviceHost, job: UrlInHand, now: float) -> None:
         self._note_use(now)
         host.busy = True
         self._under_way[job.url] = now
@@ -384,7 +384,7 @@ class Worker:
         )
         self._fetching.submit(order, lambda answer: self._answered(host, job, answer))
 
-    def _answered(self, host: Host, job: Job, answer: Answer) -> None:
+    def _answered(self, host: DeviceHost, job: UrlInHand, answer: FetchedUrl) -> None:
         with self._lock:
             now = time.monotonic()
             self._note_use(now)
@@ -410,7 +410,7 @@ class Worker:
             self._end(job.block)
             self._lock.notify_all()
 
-    def _measure(self, url: str, answer: Answer) -> None:
+    def _measure(self, url: str, answer: FetchedUrl) -> None:
         """How long a request takes here: an average that forgets. Files of rules are quicker than pages."""
         if not answer.status or url.endswith("/robots.txt"):
             return
@@ -424,15 +424,15 @@ class Worker:
         for block in self._blocks.values():
             if block.left:
                 block.results.close()
-                block.results = Results(f"hemeroteca-worker/{__version__}")
+                block.results = ResultFile(f"hemeroteca-worker/{__version__}")
 
-    def _place(self, host: Host, ip: str) -> None:
+    def _place(self, host: DeviceHost, ip: str) -> None:
         host.network = _network(ip)
         self._networks[host.name] = host.network
         if len(self._networks) > MAX_NETWORKS:
             self._networks.pop(next(iter(self._networks)))
 
-    def _give_up_late(self, host: Host, now: float) -> None:
+    def _give_up_late(self, host: DeviceHost, now: float) -> None:
         """What cannot be begun any more before the deadline, or must not, is given back."""
         gone = [
             job
@@ -447,7 +447,7 @@ class Worker:
         labels = name.split(".")
         return any(".".join(labels[place:]) in self._closed for place in range(len(labels)))
 
-    def _end(self, block: Block) -> None:
+    def _end(self, block: HeldBlock) -> None:
         block.left -= 1
         if block.left == 0 and not block.dropped:
             self._waiting_bytes += block.results.size
@@ -455,7 +455,7 @@ class Worker:
         elif block.left == 0:
             self._forget(block)
 
-    def _forget(self, block: Block) -> None:
+    def _forget(self, block: HeldBlock) -> None:
         self._note_use(time.monotonic())
         self._blocks.pop(block.number, None)
         block.results.close()
@@ -469,7 +469,7 @@ class Worker:
                 return
             self._upload(block)
 
-    def _upload(self, block: Block) -> None:
+    def _upload(self, block: HeldBlock) -> None:
         try:
             self._link.upload(
                 block.number,
@@ -480,7 +480,7 @@ class Worker:
                 self._stop.wait,
             )
             self.counts["blocks returned"] += 1
-        except Refused as error:
+        except RefusedByCoordinator as error:
             self._tell(f"block {block.number} was not taken: {error}")
         except (OSError, ValueError) as error:
             self._tell(f"block {block.number} is lost: {error}")
@@ -505,7 +505,7 @@ class Worker:
                     "beat", {"blocks": numbers, "says": self.state[:200], "resting": self._resting}
                 )
                 self._obey(orders, set(numbers))
-            except Refused as error:
+            except RefusedByCoordinator as error:
                 if error.status == 401:  # its token was taken away
                     self._sent_away = str(error)
                     self.stop()
@@ -521,7 +521,7 @@ class Worker:
             begun = time.monotonic()
             try:
                 found = self._link.post(f"blocks/{block.number}/renew", {}, {"X-Nonce": block.nonce})
-            except Refused:
+            except RefusedByCoordinator:
                 continue
             with self._lock:
                 block.deadline = begun + float(found["seconds"])
@@ -552,7 +552,7 @@ class Worker:
             return
         try:
             agent = str(self._welcome.get("agent", f"HemerotecaFleet/{__version__}"))
-            load = Load(self._link, self._guard, self._any_port, agent, self._declines_load)
+            load = LoadGenerator(self._link, self._guard, self._any_port, agent, self._declines_load)
             self._tell("takes part in a load test")
             self._tell(load.run(self._loaded) or "the load test stops here")
         finally:
@@ -562,7 +562,7 @@ class Worker:
         """Its owner's bounds hold in a load test too, and while it runs."""
         return self._stop.is_set() or bool(self._unwilling()) or self._meter.pause() > 0
 
-    def _loaded(self, answer: Answer) -> None:
+    def _loaded(self, answer: FetchedUrl) -> None:
         with self._lock:
             self._meter.count(len(answer.body) + len(answer.response_head) + len(answer.request_head))
             self.counts[f"load test {answer.status // 100}xx" if answer.status else "load test, no answer"] += 1
@@ -585,7 +585,7 @@ class Worker:
         try:
             if self._welcome and not self._under_way:
                 self._link.post("disconnect", {})
-        except (LinkError, Refused):
+        except (LinkError, RefusedByCoordinator):
             pass
         self._meter.close()
 
@@ -625,6 +625,6 @@ def _network(ip: str) -> str:
     return str(ipaddress.ip_network(f"{address}/{24 if address.version == 4 else 48}", strict=False))
 
 
-def _retry_after(answer: Answer) -> float:
+def _retry_after(answer: FetchedUrl) -> float:
     value = answer.header("retry-after")
     return min(float(value), 3600.0) if value.isdigit() else 30.0

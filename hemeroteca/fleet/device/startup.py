@@ -15,9 +15,9 @@ from hemeroteca.fetch.guard import Guard
 from hemeroteca.fleet.device import consent
 from hemeroteca.fleet.device.caps import Caps, Meter, begin_and_end
 from hemeroteca.fleet.device.fetching import ThreadFetching
-from hemeroteca.fleet.device.link import Link, LinkError, Refused
+from hemeroteca.fleet.device.link import CoordinatorLink, LinkError, RefusedByCoordinator
 from hemeroteca.fleet.device.stages import Worker
-from hemeroteca.fleet.device.status_page import Page
+from hemeroteca.fleet.device.status_page import StatusPage
 
 BUSY = 2.0  # load per core from which on a machine has enough to do
 
@@ -86,7 +86,7 @@ def main(
     options = parser(name).parse_args(arguments)
     try:
         sys.exit(run(options, make_fetching or _threads))
-    except (ValueError, OSError, LinkError, Refused) as error:
+    except (ValueError, OSError, LinkError, RefusedByCoordinator) as error:
         print(f"{name}: {error}", file=sys.stderr)
         sys.exit(1)
 
@@ -121,7 +121,7 @@ def run(options: argparse.Namespace, make_fetching: Callable[[argparse.Namespace
     meter = Meter(caps, state / "used.json")
     guard = Guard(options.allow_private, options.allow_network)
     worker = Worker(
-        Link(options.server, token, options.insecure),
+        CoordinatorLink(options.server, token, options.insecure),
         make_fetching(options, guard),
         caps,
         meter,
@@ -136,7 +136,7 @@ def run(options: argparse.Namespace, make_fetching: Callable[[argparse.Namespace
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: worker.stop())
     try:
-        page = Page(
+        page = StatusPage(
             worker.facts, {"Stop": worker.stop, "Pause": worker.pause, "Go on": worker.go_on}, options.page_port
         )
     except OSError as error:
@@ -162,7 +162,7 @@ def _token(options: argparse.Namespace, state: Path) -> str:
         return _read_token(Path(options.token_file).expanduser())
     kept = state / "token"
     if options.code:
-        token = str(Link(options.server, "", options.insecure).post("code", {"code": options.code})["token"])
+        token = str(CoordinatorLink(options.server, "", options.insecure).post("code", {"code": options.code})["token"])
         with os.fdopen(os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(token)
         return token

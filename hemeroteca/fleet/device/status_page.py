@@ -16,7 +16,7 @@ STYLE = "body{font:16px system-ui;margin:2em;max-width:60em} button{font:inherit
 Facts = Callable[[], "list[tuple[str, list[str]]]"]  # quoted: Python 3.9
 
 
-class Page:
+class StatusPage:
     """`facts`: what is shown, as (title, lines). `buttons`: what they say, and what they do."""
 
     def __init__(self, facts: Facts, buttons: dict[str, Callable[[], None]], port: int = 0) -> None:

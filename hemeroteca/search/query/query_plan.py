@@ -83,6 +83,7 @@ class QueryPlan(msgspec.Struct):
     one_host: bool = False  # only pages of a site or host are asked for
     language: str = ""  # the query is written in; empty: it does not tell
     doubtful: bool = False  # some word is in no page, or in hardly any: perhaps it is misspelt
+    meant: list[str] = []  # words that say something, where nothing is quoted or looked for in a field
 
 
 class Lexicon(NamedTuple):
@@ -129,6 +130,8 @@ class QueryPlanner:
         if words:
             self._words(words, plan)
             plan.bonuses = self._bonuses(words)
+            if not others:
+                plan.meant = [word for word in words if word not in self.stop_words] or words
         if plan.plain and plan.scored:
             self._plan_words(plan)
         else:

@@ -11,16 +11,22 @@ import os
 import re
 import shutil
 import unicodedata
-import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import cache
 from itertools import combinations
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
 
+from hemeroteca import lazy
 from hemeroteca.search.suggest.query_log import LoggedQuery
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy.Module("numpy")
 
 _PIECE = re.compile(r"[^\W\d_]+|[.!?;:¿¡\n()\"]")
 # Titles nobody types: addresses, and names made of letters and digits by a machine
@@ -141,13 +147,14 @@ class Learner:
             for _, _, old in forms[form]:
                 kept[old] = number
             uses = [self._languages[name].get(best[1], 0) for name in languages]
-            spoken.append(int(np.argmax(uses)) if any(uses) else -1)
+            most = max(uses, default=0)
+            spoken.append(uses.index(most) if most else -1)
         (folder / "words").write_text("\n".join(shown), "utf-8")
         (folder / "forms").write_text("\n".join(chosen), "utf-8")
         (folder / "languages").write_text("\n".join(languages), "utf-8")
         np.save(folder / "counts.npy", np.array([weight[form] for form in chosen], dtype=np.uint32))
         np.save(folder / "lengths.npy", np.array([len(form) for form in chosen], dtype=np.uint8))
-        np.save(folder / "letters.npy", np.array([letters(form) for form in chosen], dtype=np.uint32))
+        np.save(folder / "letters.npy", letters(chosen))
         np.save(folder / "spoken.npy", np.array(spoken, dtype=np.int8))
         _write_deletes(folder, chosen)
         return kept
@@ -208,37 +215,50 @@ def fold(word: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
 
 
-def letters(form: str) -> int:
-    """Which letters a word has, as bits: two words within n edits differ in at most 2n of them."""
-    mark = 0
-    for letter in form:
-        mark |= 1 << (ord(letter) & 31)
-    return mark
+def letters(forms: list[str]) -> np.ndarray:
+    """Which letters each word has, as bits: two words within n edits differ in at most 2n of them."""
+    marks = np.uint32(1) << (_codes("".join(forms)) & np.uint32(31))
+    lengths = np.array([len(form) for form in forms], np.int64)
+    return np.bitwise_or.reduceat(marks, np.cumsum(lengths) - lengths)  # no word is empty
 
 
-def deletes(form: str) -> Iterator[int]:
-    """Hashes of the word's beginning with up to two letters left out (SymSpell). Short words lose one."""
-    stem = form[:7]
-    yield zlib.crc32(stem.encode())
-    length = len(stem)
-    for gone in range(length):
-        yield zlib.crc32((stem[:gone] + stem[gone + 1 :]).encode())
-    if length > 4:
-        for one, two in combinations(range(length), 2):
-            yield zlib.crc32((stem[:one] + stem[one + 1 : two] + stem[two + 1 :]).encode())
+def deletes(forms: list[str]) -> np.ndarray:
+    """A row for each word: hashes of its beginning with up to two letters left out (SymSpell). Short words lose one,
+    and have the same hash several times."""
+    codes = _codes("".join(form[:_STEM].ljust(_STEM, "\0") for form in forms)).reshape(-1, _STEM)
+    hashes = codes @ _factors()
+    is_short = np.array([len(form) < 5 for form in forms], bool)
+    hashes[is_short, 1 + _STEM :] = hashes[is_short, :1]
+    return hashes
+
+
+def _codes(text: str) -> np.ndarray:
+    return np.frombuffer(text.encode("utf-32-le"), np.uint32)
+
+
+_STEM = 7  # letters of a word's beginning
+_MIXED = [0x9E3779B1, 0x85EBCA6B, 0xC2B2AE35, 0x27D4EB2F, 0x165667B1, 0xD3A2646D, 0xFD7046C5]
+
+
+@cache
+def _factors() -> np.ndarray:
+    """By what letters are multiplied: a column for each choice of letters left out, a row for each place.
+
+    It goes by the place among those that are left; what is left out counts nothing.
+    """
+    choices: list[tuple[int, ...]] = [(), *((one,) for one in range(_STEM)), *combinations(range(_STEM), 2)]
+    rows = [
+        [0 if at in gone else _MIXED[at - sum(other < at for other in gone)] for gone in choices] for at in range(_STEM)
+    ]
+    return np.array(rows, np.uint32)
 
 
 def _write_deletes(folder: Path, forms: list[str]) -> None:
-    hashes: list[int] = []
-    owners: list[int] = []
-    for number, form in enumerate(forms):
-        mine = set(deletes(form))
-        hashes += mine
-        owners += [number] * len(mine)
-    keys = np.array(hashes, dtype=np.uint32)
-    order = np.argsort(keys, kind="stable")
-    np.save(folder / "delete_keys.npy", keys[order])
-    np.save(folder / "delete_words.npy", np.array(owners, dtype=np.uint32)[order])
+    owners = np.arange(len(forms), dtype=np.uint64)
+    pairs = np.sort((deletes(forms).astype(np.uint64) << np.uint64(32) | owners[:, None]).ravel())
+    pairs = pairs[np.diff(pairs, prepend=~pairs[:1]) != 0]  # each once
+    np.save(folder / "delete_keys.npy", (pairs >> np.uint64(32)).astype(np.uint32))
+    np.save(folder / "delete_words.npy", pairs.astype(np.uint32))
 
 
 def _write_phrases(stem: Path, phrases: Iterable[LoggedQuery]) -> None:

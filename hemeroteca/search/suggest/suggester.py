@@ -244,7 +244,7 @@ class Suggester:
 
     def _near(self, form: str, most: int, least_count: int) -> list[int]:
         """Words that may be within `most` edits, the most frequent first: by shared deletes, length and letters."""
-        keys = np.fromiter(set(deletes(form)), dtype=np.uint32)
+        keys = np.unique(deletes([form]))
         low = np.searchsorted(self._delete_keys, keys, "left")
         high = np.minimum(np.searchsorted(self._delete_keys, keys, "right"), low + 2000)
         parts = [self._delete_words[start:end] for start, end in zip(low, high, strict=True) if end > start]
@@ -254,7 +254,7 @@ class Suggester:
         near = near[self._counts[near] >= max(1, least_count)]
         lengths = self._lengths[near].astype(np.int16)
         near = near[np.abs(lengths - len(form)) <= most]
-        near = near[np.bitwise_count(self._letters[near] ^ np.uint32(letters(form))) <= 2 * most]
+        near = near[np.bitwise_count(self._letters[near] ^ letters([form])) <= 2 * most]
         return near[np.argsort(-self._counts[near].astype(np.int64), kind="stable")][:100].tolist()
 
     def _split(self, form: str) -> list[tuple[str, float, int | None]]:
