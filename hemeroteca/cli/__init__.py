@@ -126,8 +126,9 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     finally:
-        if database := sys.modules.get("django.db"):
-            database.connections.close_all()  # SQLite's log goes into the file with the last of them
+        # SQLite's log goes into the file with the last of them. Settings that could not be read have opened none.
+        if (database := sys.modules.get("django.db")) and sys.modules["django.conf"].settings.configured:
+            database.connections.close_all()
 
 
 def _not_called() -> None:
