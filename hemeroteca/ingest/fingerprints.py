@@ -26,8 +26,8 @@ def fingerprints(url: str, document: extract.Document, digest: str) -> tuple[int
 def _fingerprints(text: str, after: str, own: set[str]) -> tuple[int, int]:
     """The same without the compiled reader. `own`: numbers that are left out; `after`: what is shown."""
     says = _without_addresses(text)
-    exact = _NUMBER.sub(lambda number: "" if number[0] in own else number[0], says) if own else says
-    return _hash(exact + after), _hash(without_digits(says) + after)
+    worded = _hash(without_digits(says) + after)
+    return _hash(" ".join([str(worded), *(number for number in _NUMBER.findall(says) if number not in own)])), worded
 
 
 def _without_addresses(text: str) -> str:

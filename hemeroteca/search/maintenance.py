@@ -43,6 +43,7 @@ from hemeroteca.search.suggest.query_log import logged_queries
 log = logging.getLogger("hemeroteca.search")
 TEXTS = "texts.todo"  # [(page key, link texts)]
 _MAX_TEXTS = 20_000  # in one turn; the rest at the next
+_LOOKED_UP = 100  # pages asked for together
 
 
 def refresh_ranks(path: Path, seeds: Iterable[int] = ()) -> LinkRanks:
@@ -117,14 +118,13 @@ def changed_anchors(index: Index, graph: LinkGraph, seconds: float = 60.0) -> It
     not allow waits.
     """
     until = time.monotonic() + seconds
-    for key, texts in graph.anchor_texts():
-        document = index.get(key)
-        if document is not None:
+    every = graph.anchor_texts()
+    while (some := dict(islice(every, _LOOKED_UP))) and time.monotonic() < until:
+        for document in index.some(some):
+            texts = some[document.key]
             own = f"{document.title} {document.headings} {document.anchors} {document.url}"
             if not _words(own).issuperset(_words(texts)):
                 yield document, texts
-        if time.monotonic() > until:
-            return
 
 
 def refresh(path: Path, index: Index, seeds: Iterable[int] = (), most: int = 10_000) -> None:

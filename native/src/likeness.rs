@@ -1,5 +1,7 @@
 //! The fingerprint of a text: `simhash` of search/document.py, word by word instead of array by array.
 
+use crate::text::{apart, gaps};
+
 const FEW_WORDS: usize = 8;
 const MANY_WORDS: usize = 512;
 const CASELESS: u64 = 0x5f5f_5f5f_5f5f_5f5f;
@@ -8,13 +10,8 @@ const LOOKED_AT: usize = 100_000; // search.document.LOOKED_AT
 
 /// The first so many characters that are no digits.
 pub fn without_digits(text: &[u8]) -> Vec<u8> {
-    let mut kept = Vec::with_capacity(text.len().min(4 * LOOKED_AT));
-    for piece in text.split(u8::is_ascii_digit) {
-        kept.extend_from_slice(piece);
-        if kept.len() > 4 * LOOKED_AT {
-            break;
-        }
-    }
+    let mut kept = Vec::with_capacity(text.len());
+    apart(text, &mut kept, |_| ());
     if kept.len() > LOOKED_AT {
         let begins = |byte: &u8| byte & 0xc0 != 0x80;
         if let Some((end, _)) = kept.iter().enumerate().filter(|(_, byte)| begins(byte)).nth(LOOKED_AT) {
@@ -26,11 +23,7 @@ pub fn without_digits(text: &[u8]) -> Vec<u8> {
 
 pub fn simhash(text: &[u8]) -> u64 {
     let mut words = Vec::with_capacity(text.len() / 4);
-    for (at, &byte) in text.iter().enumerate() {
-        if byte <= b' ' {
-            words.push((window(text, at + 1) & CASELESS).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        }
-    }
+    gaps(text, |at| words.push((window(text, at + 1) & CASELESS).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
     if words.len() < FEW_WORDS {
         return 0;
     }
@@ -62,9 +55,11 @@ pub fn simhash(text: &[u8]) -> u64 {
 
 /// Eight bytes from a place on; beyond the end there are spaces.
 fn window(text: &[u8], at: usize) -> u64 {
-    let mut bytes = [b' '; 8];
     let rest = &text[at..];
-    let length = rest.len().min(8);
-    bytes[..length].copy_from_slice(&rest[..length]);
+    if let Some(&eight) = rest.first_chunk() {
+        return u64::from_le_bytes(eight);
+    }
+    let mut bytes = [b' '; 8];
+    bytes[..rest.len()].copy_from_slice(rest);
     u64::from_le_bytes(bytes)
 }

@@ -74,6 +74,43 @@ pub fn count(text: &[u8], wanted: impl Fn(u8) -> bool) -> usize {
         .sum()
 }
 
+/// Where bytes up to a space stand: between words, in ASCII and in UTF-8. Eight bytes at a time.
+pub fn gaps(text: &[u8], mut found: impl FnMut(usize)) {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let mut at = 0;
+    while let Some(&eight) = text[at..].first_chunk() {
+        let bytes = u64::from_le_bytes(eight);
+        // the highest bit of each byte that is no greater than a space
+        let above = ((bytes & (0x7f * ONES)) + u64::from(0x7f - b' ') * ONES) | bytes;
+        let mut low = !above & (0x80 * ONES);
+        while low != 0 {
+            found(at + low.trailing_zeros() as usize / 8);
+            low &= low - 1;
+        }
+        at += 8;
+    }
+    text[at..].iter().enumerate().filter(|&(_, &byte)| byte <= b' ').for_each(|(rest, _)| found(at + rest));
+}
+
+/// A text without its digits, appended to `words`; its numbers one by one.
+pub fn apart<'t>(text: &'t [u8], words: &mut Vec<u8>, mut number: impl FnMut(&'t [u8])) {
+    let mut rest = text;
+    while let Some(at) = digit(rest) {
+        words.extend_from_slice(&rest[..at]);
+        let length = rest[at..].iter().position(|sign| !sign.is_ascii_digit()).unwrap_or(rest.len() - at);
+        number(&rest[at..at + length]);
+        rest = &rest[at + length..];
+    }
+    words.extend_from_slice(rest);
+}
+
+/// Where the first digit stands; pieces without one are passed over many bytes at once.
+fn digit(text: &[u8]) -> Option<usize> {
+    let begins = |piece: &[u8]| piece.iter().fold(false, |any, sign| any | sign.is_ascii_digit());
+    let piece = text.chunks(32).position(begins)?;
+    text[piece * 32..].iter().position(u8::is_ascii_digit).map(|at| piece * 32 + at)
+}
+
 const TOO_SHORT: usize = 40;
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -8,24 +8,34 @@ use blake2::digest::consts::U8;
 use blake2::{Blake2b, Digest};
 use foldhash::fast::FixedState;
 
-/// Of a text without the addresses in it and the numbers of `own`, and of the same without any digit; `shown`: lines
-/// that follow either.
+use crate::text::{apart, gaps};
+
+/// Of a text without the addresses in it, with its numbers but those of `own`, and of the same without any; `shown`:
+/// lines that follow it.
 pub fn fingerprints(text: &str, shown: &[u8], own: &HashSet<String>) -> (u64, u64) {
-    let (mut exact, mut worded) = (Vec::with_capacity(text.len()), Vec::with_capacity(text.len()));
+    let mut words = Vec::with_capacity(text.len() + shown.len());
+    let mut numbers = Vec::new();
+    let mut say = |text: &str| {
+        apart(text.as_bytes(), &mut words, |number| {
+            if !std::str::from_utf8(number).is_ok_and(|number| own.contains(number)) {
+                numbers.push(b' ');
+                numbers.extend_from_slice(number);
+            }
+        });
+    };
     let mut from = 0;
     for slash in memchr::memchr_iter(b'/', text.as_bytes()) {
         if slash >= from
             && let Some(address) = address_at(text, slash)
         {
-            say(&text[from..address.start], own, &mut exact, &mut worded);
+            say(&text[from..address.start]);
             from = address.end;
         }
     }
-    say(&text[from..], own, &mut exact, &mut worded);
-    for said in [&mut exact, &mut worded] {
-        said.extend_from_slice(shown);
-    }
-    (hash(&exact), hash(&worded))
+    say(&text[from..]);
+    words.extend_from_slice(shown);
+    let worded = hash(&words);
+    (hash(&[worded.to_string().as_bytes(), &numbers].concat()), worded)
 }
 
 /// The word with its first slash there, if it is an address: `/path`, `http://host`.
@@ -43,45 +53,45 @@ fn address_at(text: &str, slash: usize) -> Option<Range<usize>> {
     (end - start > lead).then_some(start..end)
 }
 
-fn say(text: &str, own: &HashSet<String>, exact: &mut Vec<u8>, worded: &mut Vec<u8>) {
-    let mut rest = text.as_bytes();
-    while let Some(at) = rest.iter().position(u8::is_ascii_digit) {
-        let (words, number) = rest.split_at(at);
-        let length = number.iter().position(|sign| !sign.is_ascii_digit()).unwrap_or(number.len());
-        let (number, after) = number.split_at(length);
-        exact.extend_from_slice(words);
-        worded.extend_from_slice(words);
-        if !std::str::from_utf8(number).is_ok_and(|number| own.contains(number)) {
-            exact.extend_from_slice(number);
-        }
-        rest = after;
-    }
-    exact.extend_from_slice(rest);
-    worded.extend_from_slice(rest);
-}
-
 /// Whether one word makes up `share` of a text, or all different ones no more than `distinct` of `most` or fewer.
 pub fn is_stuffed(text: &str, share: f64, distinct: f64, most: usize) -> bool {
-    let (times, words) = if text.is_ascii() {
-        counted(text.as_bytes().split(|&sign| is_space(char::from(sign))))
-    } else {
-        counted(text.split(is_space).map(str::as_bytes))
+    let judge = |all: usize, different: usize, often: usize| {
+        all > 0 && (often as f64 >= share * all as f64 || different as f64 <= distinct * all.min(most) as f64)
     };
-    let Some(&often) = times.values().max() else {
+    // Words that share a heap make it larger and the heaps fewer: what is not stuffed by heaps is not by words.
+    let mut heaps = [0_usize; 4096];
+    let mut all = 0;
+    words(text, |word| {
+        let mark = word.iter().take(8).fold(word.len() as u64, |mark, &sign| mark << 8 | u64::from(sign));
+        heaps[(mark.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize] += 1;
+        all += 1;
+    });
+    let used = heaps.iter().filter(|&&times| times > 0).count();
+    if !judge(all, used, heaps.iter().copied().max().unwrap_or(0)) {
         return false;
-    };
-    often as f64 >= share * words as f64 || times.len() as f64 <= distinct * words.min(most) as f64
+    }
+    let mut times: HashMap<&[u8], usize, FixedState> = HashMap::default();
+    words(text, |word| *times.entry(word).or_default() += 1);
+    judge(all, times.len(), times.values().copied().max().unwrap_or(0))
 }
 
-/// How often each word comes, and how many words there are.
-fn counted<'t>(words: impl Iterator<Item = &'t [u8]>) -> (HashMap<&'t [u8], usize, FixedState>, usize) {
-    let mut times = HashMap::with_capacity_and_hasher(1024, FixedState::default());
-    let mut all = 0;
-    for word in words.filter(|word| !word.is_empty()) {
-        *times.entry(word).or_default() += 1;
-        all += 1;
+fn words<'t>(text: &'t str, mut found: impl FnMut(&'t [u8])) {
+    let bytes = text.as_bytes();
+    if !text.is_ascii() {
+        return text.split(is_space).filter(|word| !word.is_empty()).for_each(|word| found(word.as_bytes()));
     }
-    (times, all)
+    let mut from = 0;
+    gaps(bytes, |at| {
+        if is_space(char::from(bytes[at])) {
+            if from < at {
+                found(&bytes[from..at]);
+            }
+            from = at + 1;
+        }
+    });
+    if from < bytes.len() {
+        found(&bytes[from..]);
+    }
 }
 
 /// What is white space to Python.

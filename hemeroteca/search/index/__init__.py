@@ -8,7 +8,7 @@ Also here: `versions` (an index of all versions of pages), `rebuild` (an index m
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -130,9 +130,13 @@ class Index(Protocol):
         return self.reader().documents
 
     def get(self, key: int) -> SearchDocument | None:
+        return next(self.some((key,)), None)
+
+    def some(self, keys: Collection[int]) -> Iterator[SearchDocument]:
+        """Of the documents with these keys those that are there, in any order."""
         reader = self.reader()
-        found = reader.search(KeysQuery((key,)), 1, count=False).best
-        return reader.read(found[0].place) if found else None
+        for match in reader.search(KeysQuery(tuple(keys)), len(keys), count=False).best:
+            yield reader.read(match.place)
 
     def versions(self, page: int, most: int = 1000) -> list[SearchDocument]:
         """Every document of a page, oldest first (an index of all versions)."""
