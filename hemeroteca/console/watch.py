@@ -293,7 +293,7 @@ def site(request: HttpRequest, number: int) -> HttpResponse:
         "channels": [one for one in queries.channels() if notices.concerns(one, row)]
         if can(actor, "watch.channels")
         else [],
-        "feed": change_feeds.address(subscription=row.pk),
+        "feed": change_feeds.path(subscription=row.pk),
         "may_change": can(actor, "watch.change", row),
         "may_end": can(actor, "watch.end", row),
     }
