@@ -45,6 +45,9 @@ SHAPES = shapes(
         gettext_noop("there is no capture of %s; `%s` makes one"),
         gettext_noop("there is only one version of %s; there will be another when the page changes"),
         gettext_noop("%s is no category; write one of: %s"),
+        # what the audit log adds
+        gettext_noop("%s; seeds: %s"),
+        gettext_noop("%s; sites: %s"),
         # how a job ended, and its log
         gettext_noop("%s; what was done stays; `hemeroteca job resume %s` goes on"),
         gettext_noop("its process ended %s times without a word; see the log"),

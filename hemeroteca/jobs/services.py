@@ -18,8 +18,11 @@ MAX_ATTEMPTS = 5  # after which a job is blamed for the ends of its workers
 MAX_LINES = 1_000  # of a log
 
 
-def submit(actor: Actor, kind: str, arguments: Any, here: bool = False) -> Job:
-    """Order a job. With `here` it belongs to this process from the start, which then runs it (`runner.run`)."""
+def submit(actor: Actor, kind: str, arguments: Any, here: bool = False, by_itself: bool = False) -> Job:
+    """Order a job. With `here` it belongs to this process from the start, which then runs it (`runner.run`).
+
+    `by_itself`: nobody ordered it, the clock or another job did; the audit log does not tell of it.
+    """
     found = kinds.find(kind)
     require(actor, found.action)
     values = msgspec.to_builtins(found.convert(arguments))
@@ -35,7 +38,7 @@ def submit(actor: Actor, kind: str, arguments: Any, here: bool = False) -> Job:
         _begin(job)
     with transaction.atomic():
         job.save()
-        if here or actor.user is not None:  # by a person: a backup, an export, a rebuild; the rest are schedules
+        if not by_itself:
             audit.note(actor, "job ordered", kind, str(job.pk))
     if not here:
         wake(job)
