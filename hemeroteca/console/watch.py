@@ -484,8 +484,9 @@ def _storage(number: int) -> dict[str, Any] | None:
 def _change(row: Change) -> dict[str, Any]:
     """A change with its versions before and after, for the comparison and the pictures."""
     after = archive.by_record(row.record_id) if row.record_id else None
-    before = archive.closest(row.url, row.since_ms) if after else None
-    before = before if before is not None and after is not None and before.captured_ms < after.captured_ms else None
+    # The last one kept until then: `archive prune` lets go of those without news, and the nearest may be the change.
+    kept = archive.captures_of(row.url, until_ms=row.since_ms, limit=1, newest_first=True) if after else []
+    before = kept[0] if kept else None
     pictured = [one for one in (before, after) if one is not None and rendered.screenshot_of(one) is not None]
     return {
         "row": row,
