@@ -145,6 +145,10 @@ SHAPES = shapes(
         gettext_noop("the target is empty; give an Apprise URL or an https address"),
         gettext_noop("%s cannot be used; write https:// for a webhook, or one of the ways of Apprise: %s"),
         gettext_noop("a channel has one address; make a channel for each"),
+        gettext_noop(
+            "its address was sealed with another secret.key; put that file into the data folder, or add it again"
+        ),
+        gettext_noop("the service did not take the message (wrong address or password, or it is down)"),
         gettext_noop("Apprise cannot read this address; see its list of services for how each is written"),
         gettext_noop("Apprise is not installed; `pip install 'hemeroteca[notify]'` brings it, or use a webhook"),
         gettext_noop("%s is not an address a webhook can have (%s)"),

@@ -32,6 +32,7 @@ from hemeroteca.archive import queries as archive
 from hemeroteca.change.outline import Element, outline
 from hemeroteca.console import charts
 from hemeroteca.console.reasons import said
+from hemeroteca.console.refusals import told
 from hemeroteca.console.search import number_in
 from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.errors import Busy, Conflict, Denied, Invalid, NotFound, Refused
@@ -733,7 +734,9 @@ def _act_on_channel(request: HttpRequest, actor: Actor, number: int) -> None:
                 notices.test_channel(channel, settings.CONFIG, GuardedClient(settings.CONFIG))
                 messages.success(request, _("A message went to “%(name)s”.") % {"name": channel.name})
             except notices.DeliveryError as error:
-                messages.error(request, _("The message was not delivered: %(reason)s") % {"reason": str(error)})
+                messages.error(
+                    request, _("The message was not delivered: %(reason)s") % {"reason": told(said(str(error)))}
+                )
         case "pause" | "resume" as what:
             services.set_channel_active(actor, number, what == "resume")
         case "remove":

@@ -1,6 +1,9 @@
 """What can be done with jobs. The only writer of their tables."""
 
+import sqlite3
 import time
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -135,6 +138,14 @@ def end(job: Job, state: Job.State, message: str = "", result: Any = None, code:
     if state == Job.State.DONE:
         changes |= {"checkpoint": None, "cancel_requested": False}
     _mine(job).update(**changes)
+
+
+def end_in_copy(database: Path, kind: str) -> None:
+    """In a copy of the database, jobs of a kind that ran while it was made are done: whoever starts the copy does not
+    go on with them."""
+    with closing(sqlite3.connect(database)) as copy, copy:
+        done = "UPDATE job SET state = ?, worker = '', checkpoint = NULL, ended_ms = ? WHERE kind = ? AND state = ?"
+        copy.execute(done, (Job.State.DONE, now_ms(), kind, Job.State.RUNNING))
 
 
 def wake(job: Job) -> None:

@@ -264,6 +264,10 @@ def check_apprise(target: str) -> str:
 
 
 def _send(channel: Channel, notices: list[Notice], config: Config, client: GuardedClient) -> None:
+    if not channel.target:  # `sealing.unseal` could not open it
+        raise DeliveryError(
+            "its address was sealed with another secret.key; put that file into the data folder, or add it again"
+        )
     if channel.kind == Channel.Kind.WEBHOOK:
         _send_webhook(channel, notices, client)
     else:

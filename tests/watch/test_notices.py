@@ -7,6 +7,7 @@ import uuid
 
 import pytest
 from django.conf import settings
+from django.db.models.expressions import RawSQL
 
 from hemeroteca import config, urls
 from hemeroteca.accounts import SYSTEM
@@ -127,6 +128,19 @@ def test_a_channel_that_is_down_is_asked_once_however_many_messages_wait(receive
     assert (channel.active, channel.failures) == (True, 1)
     receiver.answers = []
     assert deliver(now + notices.FIRST_RETRY_MS) == notices.GIVE_UP_AFTER + 5
+
+
+def test_a_channel_whose_address_another_key_sealed_says_so_and_its_messages_wait(receiver):
+    """As in an instance restored from a backup without its key."""
+    subscription = subscribe()
+    channel, _ = services.add_channel(SYSTEM, ChannelOrder(target=f"{receiver.url}/hook"))
+    Channel.objects.update(target=RawSQL("%s", ["sealed:of-another-key"]))
+    change(subscription)
+    notices.write_notices()
+    assert deliver() == 0
+    channel.refresh_from_db()
+    assert "sealed with another secret.key" in channel.last_error
+    assert Notice.objects.get().state == "waiting"
 
 
 def test_a_channel_hears_only_what_it_is_about_and_above_each_threshold():
