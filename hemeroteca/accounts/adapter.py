@@ -22,6 +22,7 @@ from hemeroteca.accounts import audit, mail, services, throttle
 from hemeroteca.accounts.models import User
 from hemeroteca.accounts.permissions import SYSTEM, Actor, Role
 from hemeroteca.instance import sealing
+from hemeroteca.instance.address import own_address
 
 NOTICES = {  # mails of allauth that tell of a change, and what the audit log calls it
     "account/email/password_reset": "password set",
@@ -163,11 +164,3 @@ def send_invitation(actor: Actor, made: services.NewInvitation) -> bool:
     subject = "[Hemeroteca] " + gettext("You are invited")
     mail.send(EmailMessage(subject, f"{text}\n\n{own_address(made.path)}\n", settings.DEFAULT_FROM_EMAIL, [email]))
     return True
-
-
-def own_address(path: str) -> str:
-    """An address of ours for a mail, or for a command. Never from the Host header: whoever asks could choose where the
-    link leads."""
-    config = settings.CONFIG
-    base = config.public_url or settings.INSTANCE.served_at() or f"http://{config.host}:{config.port}"
-    return base.rstrip("/") + path

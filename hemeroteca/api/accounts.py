@@ -8,13 +8,14 @@ from ninja import Path, Query, Schema
 from pydantic import Field
 
 from hemeroteca.accounts import Actor, Role, audit, require, services
-from hemeroteca.accounts.adapter import own_address, send_invitation
+from hemeroteca.accounts.adapter import send_invitation
 from hemeroteca.accounts.display import Display, Language, PageSize, Theme, Titles, read
 from hemeroteca.accounts.models import AuditEntry, Favourite, Invitation, User
 from hemeroteca.api import access
 from hemeroteca.api.shapes import Cursor, Limit, Listing, RequestBody, before, filled
 from hemeroteca.api.shapes import listing as part_of
 from hemeroteca.errors import NotFound
+from hemeroteca.instance.address import own_address
 from hemeroteca.search import portal
 
 Address = Annotated[str, Query(min_length=1, max_length=4096, description="Address of the page.")]

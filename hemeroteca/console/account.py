@@ -32,13 +32,14 @@ from msgspec import structs
 
 from hemeroteca.accounts import STRANGER, Actor, PermissionDenied, Role, audit, mail
 from hemeroteca.accounts import services as accounts
-from hemeroteca.accounts.adapter import own_address, send_invitation
+from hemeroteca.accounts.adapter import send_invitation
 from hemeroteca.accounts.display import COOKIE, PAGE_SIZES, Display, checked, write_cookie, zone_names
 from hemeroteca.accounts.models import ROLES, User
 from hemeroteca.accounts.permissions import ACTIONS, SCOPES, covers, may_try
 from hemeroteca.console.middleware import display_of
 from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.errors import Conflict, Invalid, NotFound
+from hemeroteca.instance.address import own_address
 from hemeroteca.plain import whole_number
 
 TO_SIGN_IN = RedirectView.as_view(pattern_name="sign-in", query_string=True)

@@ -45,6 +45,9 @@ SHAPES = shapes(
         gettext_noop("there is no capture of %s; `%s` makes one"),
         gettext_noop("there is only one version of %s; there will be another when the page changes"),
         gettext_noop("%s is no category; write one of: %s"),
+        # what the audit log adds
+        gettext_noop("%s; seeds: %s"),
+        gettext_noop("%s; sites: %s"),
         # how a job ended, and its log
         gettext_noop("%s; what was done stays; `hemeroteca job resume %s` goes on"),
         gettext_noop("its process ended %s times without a word; see the log"),
@@ -140,6 +143,14 @@ SHAPES = shapes(
         gettext_noop("subscription %s is no proposal; pause or end it instead"),
         gettext_noop("%s sites you proposed are not approved; wait for a decision, or take some back"),
         gettext_noop("the target is empty; give an Apprise URL or an https address"),
+        gettext_noop("%s cannot be used; write https:// for a webhook, or one of the ways of Apprise: %s"),
+        gettext_noop("a channel has one address; make a channel for each"),
+        gettext_noop(
+            "its address was sealed with another secret.key; put that file into the data folder, or add it again"
+        ),
+        gettext_noop("the service did not take the message (wrong address or password, or it is down)"),
+        gettext_noop("Apprise cannot read this address; see its list of services for how each is written"),
+        gettext_noop("Apprise is not installed; `pip install 'hemeroteca[notify]'` brings it, or use a webhook"),
         gettext_noop("%s is not an address a webhook can have (%s)"),
         gettext_noop("%s must have 1 to %s characters, not %s"),
         gettext_noop("%s must be a number, not %s"),

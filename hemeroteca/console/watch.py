@@ -32,6 +32,7 @@ from hemeroteca.archive import queries as archive
 from hemeroteca.change.outline import Element, outline
 from hemeroteca.console import charts
 from hemeroteca.console.reasons import said
+from hemeroteca.console.refusals import told
 from hemeroteca.console.search import number_in
 from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.errors import Busy, Conflict, Denied, Invalid, NotFound, Refused
@@ -293,7 +294,7 @@ def site(request: HttpRequest, number: int) -> HttpResponse:
         "channels": [one for one in queries.channels() if notices.concerns(one, row)]
         if can(actor, "watch.channels")
         else [],
-        "feed": change_feeds.address(subscription=row.pk),
+        "feed": change_feeds.path(subscription=row.pk),
         "may_change": can(actor, "watch.change", row),
         "may_end": can(actor, "watch.end", row),
     }
@@ -484,8 +485,9 @@ def _storage(number: int) -> dict[str, Any] | None:
 def _change(row: Change) -> dict[str, Any]:
     """A change with its versions before and after, for the comparison and the pictures."""
     after = archive.by_record(row.record_id) if row.record_id else None
-    before = archive.closest(row.url, row.since_ms) if after else None
-    before = before if before is not None and after is not None and before.captured_ms < after.captured_ms else None
+    # The last one kept until then: `archive prune` lets go of those without news, and the nearest may be the change.
+    kept = archive.captures_of(row.url, until_ms=row.since_ms, limit=1, newest_first=True) if after else []
+    before = kept[0] if kept else None
     pictured = [one for one in (before, after) if one is not None and rendered.screenshot_of(one) is not None]
     return {
         "row": row,
@@ -732,7 +734,9 @@ def _act_on_channel(request: HttpRequest, actor: Actor, number: int) -> None:
                 notices.test_channel(channel, settings.CONFIG, GuardedClient(settings.CONFIG))
                 messages.success(request, _("A message went to “%(name)s”.") % {"name": channel.name})
             except notices.DeliveryError as error:
-                messages.error(request, _("The message was not delivered: %(reason)s") % {"reason": str(error)})
+                messages.error(
+                    request, _("The message was not delivered: %(reason)s") % {"reason": told(said(str(error)))}
+                )
         case "pause" | "resume" as what:
             services.set_channel_active(actor, number, what == "resume")
         case "remove":

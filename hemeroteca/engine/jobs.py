@@ -12,8 +12,9 @@ from hemeroteca import urls
 from hemeroteca.archive import erasure, importing, incoming, queries, services, verify
 from hemeroteca.archive import jobs as archive_jobs
 from hemeroteca.errors import CannotWrite, Conflict, Refused
-from hemeroteca.instance import backup, spool
+from hemeroteca.instance import Instance, backup, spool
 from hemeroteca.jobs import ActiveJob, Interrupted, kind
+from hemeroteca.jobs import services as job_services
 from hemeroteca.jobs.models import Job
 from hemeroteca.warc import WarcReadError
 
@@ -191,7 +192,8 @@ def repair(job: ActiveJob, order: Verify) -> verify.Verification:
 
 @kind("instance.backup")
 def copy_instance(job: ActiveJob, order: Backup) -> backup.BackupReport:
-    """After an interruption the half copy is made anew."""
+    """After an interruption the half copy is made anew. In the copy itself it is done: an instance restored from it
+    would else go on with it, and begin by removing the copy it was restored from."""
     target = Path(order.target)
 
     def progress(done: int, total: int, name: str) -> None:
@@ -199,7 +201,9 @@ def copy_instance(job: ActiveJob, order: Backup) -> backup.BackupReport:
             job.keep(True)  # what the target holds from now on is ours
         job.progress(done, total, name)
 
-    return backup.copy(settings.INSTANCE, target, progress, again=bool(job.checkpoint), with_key=order.with_key)
+    report = backup.copy(settings.INSTANCE, target, progress, again=bool(job.checkpoint), with_key=order.with_key)
+    job_services.end_in_copy(Instance(target).database_path, "instance.backup")
+    return report
 
 
 @kind("search.rebuild", exclusive=True, remote=True)

@@ -223,7 +223,7 @@ def settle(job: FetchJob) -> None:
             )
     job.settled = True
     if mine and job.webhook:
-        jobs.submit(SYSTEM, "fleet.webhook", {})
+        jobs.submit(SYSTEM, "fleet.webhook", {}, by_itself=True)
 
 
 def next_webhook() -> FetchJob | None:

@@ -177,7 +177,7 @@ def start(actor: Actor, test: LoadTest, config: Config, resolve: Resolve = socke
         if LoadTest.objects.filter(host=test.host, state=LoadTest.State.RUNNING).exclude(pk=test.pk).exists():
             raise Conflict(f"another test of {test.host} runs; wait for its end or stop it")
     audit(actor.name, "started load test", f"{test.url[:200]} at {', '.join(test.addresses)}")
-    jobs.submit(SYSTEM, "fleet.load", {"test": test.pk})
+    jobs.submit(SYSTEM, "fleet.load", {"test": test.pk}, by_itself=True)
     test.refresh_from_db()
     return test
 

@@ -95,8 +95,8 @@ def load(given: str) -> Definition:
             raise Invalid(f"the focus file {given} is larger than {MAX_FILE >> 20} MiB; it is probably another file")
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        built_in = ", ".join(BUILT_IN)
-        raise Invalid(f"there is no focus {given!r} ({error}); write one of {built_in}, or the name of a TOML file")
+        why = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
+        raise Invalid(f"there is no focus {given!r} ({why}); write {' or '.join(BUILT_IN)}, or the name of a TOML file")
     found = parse(text, given)
     return found if found.name else msgspec.structs.replace(found, name=path.stem)
 

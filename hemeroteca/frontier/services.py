@@ -87,7 +87,7 @@ def submit_crawl(actor: Actor, seeds: Iterable[str], options: CrawlOptions) -> t
             )
             FocusLink.objects.filter(crawl=finished).update(crawl=crawl, number=0)
         note_event(crawl.pk, "ordered", actor, f"again, after crawl {finished.pk}" if finished is not None else "")
-    audit.note(actor, "crawl ordered", canonical[0], f"{crawl.pk}, {len(canonical)} seeds")
+    audit.note(actor, "crawl ordered", canonical[0], f"{crawl.pk}; seeds: {len(canonical)}")
     return crawl, False
 
 

@@ -269,7 +269,8 @@ def order_checks(config: Config) -> bool:
         return False
     if any(job.state in ("queued", "running") for job in jobs.recent(SYSTEM, 5, kind="geo.check")):
         return False
-    orders.submit(SYSTEM, "geo.check", {"deep": config.geo_check_deep, "every_hours": config.geo_check_hours})
+    order = {"deep": config.geo_check_deep, "every_hours": config.geo_check_hours}
+    orders.submit(SYSTEM, "geo.check", order, by_itself=True)
     return True
 
 

@@ -55,7 +55,7 @@ def order_harvests(config: Config) -> int:
     }
     wanted = [one for one in due if one.url not in under_way]
     for one in wanted:
-        job_services.submit(SYSTEM, "geo.harvest", {"url": one.url, "kind": one.kind})
+        job_services.submit(SYSTEM, "geo.harvest", {"url": one.url, "kind": one.kind}, by_itself=True)
     return len(wanted)
 
 

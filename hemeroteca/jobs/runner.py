@@ -79,7 +79,7 @@ class Runner:
             services.end(job, Job.State.FAILED, f"{type(error).__name__}: {error}", code="internal")
         else:
             done, total, _ = active.state
-            services.end(job, Job.State.DONE, result=result, done=done, total=total)
+            services.end(job, Job.State.DONE, result=result, done=done if total is None else total, total=total)
         return Job.objects.get(pk=job.pk)
 
     def drain(self, exclusive: bool, locked: bool = False) -> int:

@@ -1,6 +1,9 @@
 """What can be done with jobs. The only writer of their tables."""
 
+import sqlite3
 import time
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,8 +21,11 @@ MAX_ATTEMPTS = 5  # after which a job is blamed for the ends of its workers
 MAX_LINES = 1_000  # of a log
 
 
-def submit(actor: Actor, kind: str, arguments: Any, here: bool = False) -> Job:
-    """Order a job. With `here` it belongs to this process from the start, which then runs it (`runner.run`)."""
+def submit(actor: Actor, kind: str, arguments: Any, here: bool = False, by_itself: bool = False) -> Job:
+    """Order a job. With `here` it belongs to this process from the start, which then runs it (`runner.run`).
+
+    `by_itself`: nobody ordered it, the clock or another job did; the audit log does not tell of it.
+    """
     found = kinds.find(kind)
     require(actor, found.action)
     values = msgspec.to_builtins(found.convert(arguments))
@@ -35,7 +41,7 @@ def submit(actor: Actor, kind: str, arguments: Any, here: bool = False) -> Job:
         _begin(job)
     with transaction.atomic():
         job.save()
-        if here or actor.user is not None:  # by a person: a backup, an export, a rebuild; the rest are schedules
+        if not by_itself:
             audit.note(actor, "job ordered", kind, str(job.pk))
     if not here:
         wake(job)
@@ -132,6 +138,14 @@ def end(job: Job, state: Job.State, message: str = "", result: Any = None, code:
     if state == Job.State.DONE:
         changes |= {"checkpoint": None, "cancel_requested": False}
     _mine(job).update(**changes)
+
+
+def end_in_copy(database: Path, kind: str) -> None:
+    """In a copy of the database, jobs of a kind that ran while it was made are done: whoever starts the copy does not
+    go on with them."""
+    with closing(sqlite3.connect(database)) as copy, copy:
+        done = "UPDATE job SET state = ?, worker = '', checkpoint = NULL, ended_ms = ? WHERE kind = ? AND state = ?"
+        copy.execute(done, (Job.State.DONE, now_ms(), kind, Job.State.RUNNING))
 
 
 def wake(job: Job) -> None:

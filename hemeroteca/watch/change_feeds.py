@@ -8,9 +8,9 @@ from html import escape
 from urllib.parse import quote, urlencode
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from django.conf import settings
 from django.utils.crypto import constant_time_compare, salted_hmac
 
+from hemeroteca.instance.address import own_address
 from hemeroteca.watch.models import Change
 
 ATOM = "http://www.w3.org/2005/Atom"
@@ -20,10 +20,14 @@ _KEY = re.compile(r"(?<=[?&])key=[^&]*&?")
 
 def address(subscription: int | None = None, collection: int | None = None) -> str:
     """Of the Atom feed, with the key that opens it to readers that cannot sign in."""
+    return own_address(path(subscription, collection))
+
+
+def path(subscription: int | None = None, collection: int | None = None) -> str:
+    """The same for a page of the console, which is where the feed is."""
     about = {"subscription": subscription} if subscription is not None else {"collection": collection}
     key = feed_key(scope_of("", "", subscription, collection))
-    base = settings.CONFIG.public_url.rstrip("/")
-    return f"{base}/api/v1/watch/feed?" + urlencode({**about, "key": key})
+    return "/api/v1/watch/feed?" + urlencode({**about, "key": key})
 
 
 def scope_of(url: str, site: str, subscription: int | None, collection: int | None) -> str:

@@ -14,12 +14,12 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
 from hemeroteca.config import Config
 from hemeroteca.fetch.client import GuardedClient, guarded_names
+from hemeroteca.instance.address import own_address
 from hemeroteca.watch import notice_conditions, services
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
 from hemeroteca.watch.fields import plain
@@ -66,6 +66,8 @@ WORDS: dict[str, dict[str, str]] = {
         "certificate-text": "The certificate of {title} ({host}) is valid until {expires}.",
         "match": "New result: {title}",
         "matches": "{count} new results for {name}",
+        "test": "Test of the channel {name}",
+        "test-text": "Messages of {url} arrive here. Nothing has changed: this is a test.",
     },
     "es": {
         "change": "Cambió: {title}",
@@ -84,6 +86,8 @@ WORDS: dict[str, dict[str, str]] = {
         "certificate-text": "El certificado de {title} ({host}) vale hasta {expires}.",
         "match": "Nuevo resultado: {title}",
         "matches": "{count} resultados nuevos de {name}",
+        "test": "Prueba del canal {name}",
+        "test-text": "Los mensajes de {url} llegan aquí. No ha cambiado nada: es una prueba.",
     },
 }
 
@@ -238,17 +242,16 @@ def settle_interrupted() -> int:
 
 def test_channel(channel: Channel, config: Config, client: GuardedClient) -> None:
     """Send a message that is no change, so that a person sees whether the channel works. Raises DeliveryError."""
-    facts = {"title": "Hemeroteca", "url": settings.CONFIG.public_url or "https://example.org/", "name": channel.name}
-    facts |= {"total": 1.0, "view": 0.0, "form": 0.0, "content": 1.0, "diff": "+test"}
-    facts["seen"] = moment(services.now_ms())
-    _send(channel, [Notice(channel=channel, event="test", kind="change", facts=facts)], config, client)
+    facts = {"name": channel.name, "url": own_address("/")}
+    _send(channel, [Notice(channel=channel, event="test", kind="test", facts=facts)], config, client)
 
 
 def check_apprise(target: str) -> str:
     """Why an Apprise URL cannot be used; empty when it can."""
     scheme = target.partition("://")[0].lower()
     if scheme not in SCHEMES:
-        return f"{scheme[:20]}:// is not one of the ways that can be used: {', '.join(sorted(SCHEMES))}"
+        ways = ", ".join(sorted(SCHEMES))
+        return f"{scheme[:20]}:// cannot be used; write https:// for a webhook, or one of the ways of Apprise: {ways}"
     if re.search(r"[\s,][^/?]*://", target):
         return "a channel has one address; make a channel for each"
     try:
@@ -261,6 +264,10 @@ def check_apprise(target: str) -> str:
 
 
 def _send(channel: Channel, notices: list[Notice], config: Config, client: GuardedClient) -> None:
+    if not channel.target:  # `sealing.unseal` could not open it
+        raise DeliveryError(
+            "its address was sealed with another secret.key; put that file into the data folder, or add it again"
+        )
     if channel.kind == Channel.Kind.WEBHOOK:
         _send_webhook(channel, notices, client)
     else:
@@ -352,14 +359,14 @@ def _match_text(facts: dict[str, Any], words: dict[str, str]) -> str:
         lines += ["", *(line for line in (result["title"], result["url"], result["text"]) if line)]
     if facts["count"] > len(facts["results"]):
         lines += ["", words["more"].format(count=facts["count"] - len(facts["results"]))]
-    return "\n".join(lines + (["", facts["link"]] if facts["link"] else []))
+    return "\n".join([*lines, "", facts["link"]])
 
 
 def _change_text(facts: dict[str, Any], words: dict[str, str]) -> str:
     diff = [line for line in facts["diff"].splitlines() if line[:1] in "+-" and not line.startswith(("+++", "---"))]
     shown = diff[:DIFF_LINES] + ([words["more"].format(count=len(diff) - DIFF_LINES)] if len(diff) > DIFF_LINES else [])
     head = [facts["title"], facts["url"], f"{facts['seen']}, {words['importance'].format(**facts)}"]
-    return "\n".join([line for line in head if line] + shown + ([facts["compare"]] if facts.get("compare") else []))
+    return "\n".join([*(line for line in head if line), *shown, facts["compare"]])
 
 
 def _failed(channel: Channel, notices: list[Notice], error: DeliveryError, now_ms: int) -> None:
@@ -372,6 +379,9 @@ def _failed(channel: Channel, notices: list[Notice], error: DeliveryError, now_m
         state=Notice.State.FAILED if over else Notice.State.WAITING,
         due_ms=now_ms + wait,
     )
+    if error.passing:  # the others would only count as further failures of a channel that is down
+        others = Notice.objects.filter(channel=channel, state=Notice.State.WAITING, due_ms__lt=now_ms + wait)
+        others.update(due_ms=now_ms + wait)
     failures = channel.failures + 1
     Channel.objects.filter(pk=channel.pk).update(
         failures=failures, last_error=plain(str(error)[:500]), active=failures < GIVE_UP_AFTER
@@ -387,7 +397,6 @@ def forget_old(now_ms: int, days: int = 180) -> None:
 
 
 def _change_facts(change: Change, subscription: Subscription) -> dict[str, Any]:
-    base = settings.CONFIG.public_url.rstrip("/")
     same = ("url", "title", "view", "form", "content", "total", "words_added", "words_removed", "diff")
     return {name: getattr(change, name) for name in same} | {
         "subscription": subscription.pk,
@@ -395,7 +404,7 @@ def _change_facts(change: Change, subscription: Subscription) -> dict[str, Any]:
         "seen": moment(change.seen_ms),
         "since": moment(change.since_ms),
         "capture": str(change.record_id or ""),
-        "compare": f"{base}/page?url={quote(change.url, safe='')}" if base else "",
+        "compare": own_address(f"/page?url={quote(change.url, safe='')}"),
     }
 
 

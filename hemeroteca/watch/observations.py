@@ -180,14 +180,16 @@ def _learn_rows(subscription: Subscription, url: str, captures: Sequence[Capture
         Observation.objects.bulk_create(rows)
         counted = WatchedPage.objects.filter(key=key).values_list("visits", flat=True).first()
         again = counted is not None and counted < len(known)  # what earlier subscriptions saw counts for a later one
-        if page is not None and (rows or again) and not _is_requisite(page):
+        if page is not None and (rows or again) and _is_page(page):
             _summarise(subscription, page, key)
     return len(rows)
 
 
-def _is_requisite(page: Page) -> bool:
+def _is_page(page: Page) -> bool:
+    """Whether a crawl met it as a page, not only as something pages need or as a sitemap that may be there; or none
+    met it at all, and it was imported."""
     roles = set(Visit.objects.filter(page=page).values_list("role", flat=True))
-    return roles == {UrlRole.REQUISITE}
+    return not roles or UrlRole.PAGE in roles
 
 
 def _summarise(subscription: Subscription, page: Page, key: int) -> None:

@@ -135,7 +135,7 @@ def publish(
             raise Invalid(f"a picture has at most {MAX_PICTURE >> 20} MiB")
         row.picture = costly.run(costly.cover, picture) if picture else b""
     row.save()
-    audit.note(actor, "published", found.name, f"/c/{row.slug}, {len(row.patterns)} sites")
+    audit.note(actor, "published", found.name, f"/c/{row.slug}; sites: {len(row.patterns)}")
     return row
 
 

@@ -114,7 +114,7 @@ class Checked:
 def checked(row: Subscription) -> Checked:
     """Of the visit that was asked for last."""
     now_ms = time.time_ns() // 1_000_000
-    mine = WatchedPage.objects.filter(Q(subscription=row) | Q(key=urls.key(row.url)))
+    mine = WatchedPage.objects.filter(_pages_of(row.pk))
     pages = min(mine.count(), MAX_CHECKED)
     failed = mine.filter(last_ms__lt=row.check_ms, failures__gt=0, next_ms__gt=now_ms).count()
     changes = Change.objects.filter(subscription=row, seen_ms__gte=row.check_ms).order_by("url")
@@ -149,19 +149,37 @@ def _at(address: str) -> Q:
 
 def figures(numbers: list[int]) -> dict[int, dict[str, int]]:
     """Pages, visits and changes of subscriptions."""
-    rows = (
-        WatchedPage.objects.filter(subscription__in=numbers)
-        .values("subscription")
-        .annotate(pages=Count("key"), visits=Sum("visits"), changes=Sum("changes"))
-    )
-    return {
-        row["subscription"]: {"pages": row["pages"], "visits": row["visits"], "changes": row["changes"]} for row in rows
+    counts: dict[str, Any] = {"pages": Count("key"), "visits": Sum("visits"), "changes": Sum("changes")}
+    rows = WatchedPage.objects.filter(subscription__in=numbers).values("subscription").annotate(**counts)
+    found = {row["subscription"]: {name: row[name] for name in counts} for row in rows}
+    for number, page in _visited_for_others(numbers):
+        own = found.setdefault(number, dict.fromkeys(counts, 0))
+        own["pages"] += 1
+        own["visits"] += page.visits
+        own["changes"] += page.changes
+    return found
+
+
+def _visited_for_others(numbers: Sequence[int]) -> list[tuple[int, WatchedPage]]:
+    """Subscriptions whose own address is visited for another one that covers it, with that page."""
+    seeds = {
+        number: urls.key(url) for number, url in Subscription.objects.filter(pk__in=numbers).values_list("pk", "url")
     }
+    pages = WatchedPage.objects.in_bulk(list(seeds.values()))
+    return [
+        (number, pages[key]) for number, key in seeds.items() if key in pages and pages[key].subscription_id != number
+    ]
+
+
+def _pages_of(number: int) -> Q:
+    """Pages that are visited for a subscription, and its own address, which may be visited for another."""
+    own = Subscription.objects.filter(pk=number).values_list("url", flat=True)
+    return Q(subscription=number) | Q(key__in=[urls.key(url) for url in own])
 
 
 def site_summary(number: int) -> dict[str, Any]:
     """What the pages of a subscription come to, in figures that differ after every visit and every new plan."""
-    return WatchedPage.objects.filter(subscription=number).aggregate(
+    return WatchedPage.objects.filter(_pages_of(number)).aggregate(
         pages=Count("key"),
         visits=Sum("visits"),
         changes=Sum("changes"),
@@ -205,7 +223,8 @@ def next_visits(numbers: Sequence[int]) -> dict[int, WatchedPage]:
     waiting = WatchedPage.objects.filter(subscription=OuterRef("pk"), next_ms__gt=0).order_by("next_ms")
     soonest = Subscription.objects.filter(pk__in=numbers).values_list(Subquery(waiting.values("key")[:1]), flat=True)
     found = WatchedPage.objects.filter(key__in=[key for key in soonest if key is not None])
-    return {page.subscription_id: page for page in found}
+    others = {number: page for number, page in _visited_for_others(numbers) if page.next_ms}
+    return {**others, **{page.subscription_id: page for page in found}}
 
 
 def pages(
@@ -230,7 +249,9 @@ def watched(
 ) -> QuerySet[WatchedPage]:
     """Pages of a subscription, a host or a collection; feeds and sitemaps only with `listings`."""
     found = WatchedPage.objects.all() if listings else WatchedPage.objects.filter(listing="")
-    return _among(found, subscription=subscription, site=site.lower(), subscription__collection__name=collection)
+    if subscription is not None:
+        found = found.filter(_pages_of(subscription))
+    return _among(found, site=site.lower(), subscription__collection__name=collection)
 
 
 def page(url: str) -> WatchedPage | None:

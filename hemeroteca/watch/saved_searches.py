@@ -18,6 +18,7 @@ from hemeroteca.accounts import STRANGER, Actor, can, require
 from hemeroteca.accounts.models import User
 from hemeroteca.archive import notes
 from hemeroteca.errors import Invalid, NotFound
+from hemeroteca.instance.address import own_address
 from hemeroteca.search.index import SearchError, folder_of
 from hemeroteca.search.preferences import load_preferences
 from hemeroteca.search.query.parser import parse
@@ -146,7 +147,6 @@ def _channels(search: SavedSearch) -> list[Channel]:
 
 
 def _facts(search: SavedSearch, searcher: Searcher, options: SearchOptions, keys: list[int]) -> dict[str, Any]:
-    base = settings.CONFIG.public_url.rstrip("/")
     shown = searcher.described(search.query, options, keys[:SHOWN])
     return {
         "search": search.pk,
@@ -162,7 +162,7 @@ def _facts(search: SavedSearch, searcher: Searcher, options: SearchOptions, keys
             }
             for hit in shown
         ],
-        "link": f"{base}/?q={quote(search.query, safe='')}" if base else "",
+        "link": own_address(f"/?q={quote(search.query, safe='')}"),
     }
 
 

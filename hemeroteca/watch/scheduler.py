@@ -164,8 +164,8 @@ class Scheduler:
         if visit.listing is not None or (page is not None and page.poll):
             self.state.announcements.read_listing(sub, site, visit, page)
             return
-        if visit.role == UrlRole.SITEMAP:
-            return
+        if visit.role == UrlRole.SITEMAP and page is None:
+            return  # where a sitemap is looked for, there is none
         self.state.requisites.needed(sub, visit)
         if page is not None:
             self._seen_again(sub, site, page, visit, ended.why if ended is not None else "{}")

@@ -158,7 +158,7 @@ def _in_parts(job: ActiveJob, order: Extract, place: ExtractionProgress) -> Extr
                 max_revisions=order.max_revisions,
                 policy=order.policy,
             )
-            place.parts.append(job_services.submit(SYSTEM, "wiki.extract", part).pk)
+            place.parts.append(job_services.submit(SYSTEM, "wiki.extract", part, by_itself=True).pk)
         job.keep(msgspec.to_builtins(place))
     for ended in Job.objects.filter(pk__in=place.parts, state__in=(Job.State.CANCELLED, Job.State.FAILED)):
         with suppress(Conflict):  # another process took it just now

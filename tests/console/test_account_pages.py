@@ -3,8 +3,12 @@
 import pytest
 from django.test import Client
 
-from hemeroteca.accounts import Role, services
+from hemeroteca import urls
+from hemeroteca.accounts import SYSTEM, Role, services
 from hemeroteca.accounts.models import ApiToken, User
+from hemeroteca.frontier import services as frontier
+from hemeroteca.ingest.rules import CrawlOptions
+from hemeroteca.jobs import services as jobs
 from tests.console.conftest import PASSWORD
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
@@ -30,6 +34,14 @@ def test_a_token_is_made_shown_once_and_revoked(instance, director):
     assert ApiToken.objects.get().expires is not None
     client.post("/account", {"do": "revoke", "prefix": ApiToken.objects.get().prefix})
     assert services.token_actor(secret) is None
+
+
+def test_the_audit_log_speaks_the_language_of_the_reader(instance, administrator):
+    jobs.submit(SYSTEM, "archive.prune", {"selection": {}, "rules": {"one_per": "day"}})
+    frontier.submit_crawl(SYSTEM, ["https://a.test/"], CrawlOptions(scope=urls.Scope(kind="page")))
+    page = signed_in(administrator).get("/audit", headers={"accept-language": "es"}).content.decode()
+    for said in ("Retirada de versiones sobrantes", "1; direcciones de partida: 1"):
+        assert said in page
 
 
 def test_nobody_gives_a_token_more_than_they_have_or_revokes_another_persons(instance, reader, administrator):

@@ -159,6 +159,15 @@ class TestPages:
             world.captures[BREAD][-1].record_id,
         ]
 
+    def test_the_version_before_a_change_is_found_when_the_visit_before_was_pruned(
+        self, client, watched, reader, world
+    ):
+        client.force_login(reader)
+        Change.objects.update(since_ms=world.captures[BREAD][-1].captured_ms - 1000)  # of which no capture is kept
+        shown = client.get(f"/watch/{watched.pk}")
+        (change,) = shown.context["changes"]
+        assert change["before"].record_id == world.captures[BREAD][-2].record_id
+
     def test_a_proposal_says_what_it_waits_for_and_a_refused_one_that_it_was(self, client, world, subscriber):
         client.force_login(subscriber)
         sent = {"url": "https://new.example/", "scope": "page"}

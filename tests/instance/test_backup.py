@@ -38,6 +38,16 @@ def test_the_copy_is_whole_and_can_be_read_and_searched(instance: Path, tmp_path
     assert "un libro" in run(copy, "search", "encuadernado").stdout  # it is in no capture
 
 
+def test_an_instance_restored_from_a_copy_does_not_make_the_copy_again(instance: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    run(instance, "backup", copy)
+    jobs = [json.loads(line) for line in run(copy, "job", "list", "--json").stdout.splitlines()]
+    assert [job["state"] for job in jobs if job["arguments"].get("target") == str(copy)] == ["done"]
+    assert {path.name for path in copy.iterdir() if path.name.startswith("hemeroteca.sqlite3")} == {
+        "hemeroteca.sqlite3"
+    }
+
+
 DUMP = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="es">
 <siteinfo><base>http://wiki.example.org/wiki/Portada</base></siteinfo><page><title>Gato</title><ns>0</ns><id>5</id>
 <revision><id>10</id><timestamp>2020-01-01T10:00:00Z</timestamp><contributor><username>Ana</username><id>3</id>

@@ -32,6 +32,11 @@ def test_a_job_runs_and_keeps_its_result():
     assert job.checkpoint is None
 
 
+def test_what_is_done_was_done_whole():
+    job = Runner().run(services.submit(SYSTEM, "test.beginnings", Count(3), here=True))
+    assert (job.state, job.done, job.total) == ("done", 3, 3)
+
+
 def test_a_queued_job_is_run_by_a_worker():
     first, second = count(3), count(4)
     assert Runner().drain(exclusive=False) == 2
@@ -40,10 +45,14 @@ def test_a_queued_job_is_run_by_a_worker():
 
 def test_jobs_that_people_order_stand_in_the_audit_log(django_user_model):
     person = Actor.of(django_user_model.objects.create(name="ana", role=Role.ADMINISTRATOR))
-    ordered, by_command, by_schedule = services.submit(person, "test.count", Count(1)), count(here=True), count()
+    ordered = services.submit(person, "test.count", Count(1))
+    by_command = [count(here=True), count()]  # done there, or left to `hemeroteca serve`
+    services.submit(SYSTEM, "test.count", Count(1), by_itself=True)  # by the clock
     noted = {(entry.who, entry.thing, entry.detail) for entry in audit.entries(SYSTEM, act="job ordered")}
-    assert noted == {("ana", "test.count", str(ordered.pk)), ("system", "test.count", str(by_command.pk))}
-    assert by_schedule.pk not in (ordered.pk, by_command.pk)
+    assert noted == {
+        ("ana", "test.count", str(ordered.pk)),
+        *(("system", "test.count", str(job.pk)) for job in by_command),
+    }
 
 
 def test_an_order_loads_its_own_room_only():

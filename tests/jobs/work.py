@@ -23,6 +23,14 @@ class Nothing(msgspec.Struct):
     pass
 
 
+@kind("test.beginnings", action="instance.operate")
+def beginnings(job: ActiveJob, order: Count) -> Nothing:
+    """Tells of each step when it begins with it."""
+    for at in range(order.to):
+        job.progress(at, order.to, "")
+    return Nothing()
+
+
 @kind("test.count", action="instance.operate")
 def count(job: ActiveJob, order: Count) -> Counted:
     """Adds up numbers, with a checkpoint at each."""

@@ -12,7 +12,7 @@ from hemeroteca.cli import command_line
 from hemeroteca.cli.watch import shared
 from hemeroteca.watch import queries, services, subscription_files
 from hemeroteca.watch.fields import Order
-from hemeroteca.watch.models import Subscription
+from hemeroteca.watch.models import Subscription, WatchedPage
 from tests.watch.driving import World, subscribe
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
@@ -103,6 +103,10 @@ def test_a_visit_now_is_asked_for_by_number_or_by_any_address_that_is_watched(ru
     assert sorted(world.look()) == ["https://news.test/", "https://news.test/a", "https://news.test/b"]
     sub = Subscription.objects.get(pk=site.pk)
     assert queries.checked(sub) == queries.Checked(3, 3, 0, ["https://news.test/b"])
+    # A page that has its own subscription too is told of by both.
+    assert [queries.figures([site.pk, page.pk])[one.pk]["pages"] for one in (site, page)] == [3, 1]
+    assert "none of its pages has been visited" not in run("show", str(page.pk)).stdout
+    assert queries.next_visits([page.pk])[page.pk].url == page.url
     # A page that is visited for the whole site is visited when its own subscription is asked for.
     now_ms += 600_000
     world.now += 600
@@ -116,7 +120,12 @@ def test_a_visit_now_is_asked_for_by_number_or_by_any_address_that_is_watched(ru
     assert (done.exit_code, json.loads(done.stdout)["visited"]) == (0, 1)
     monkeypatch.setattr(services, "now_ms", lambda: now_ms + 1)
     late = run("check", str(page.pk), "--wait", "0.01")
-    assert (late.exit_code, "0 of 1 pages visited" in late.output) == (1, True)
+    assert (late.exit_code, "0 of 1 page visited" in late.output) == (1, True)
+    assert f"`hemeroteca watch show {page.pk}`" in late.output
+    WatchedPage.objects.filter(url=page.url).update(failures=1, next_ms=2**62)
+    Subscription.objects.filter(pk=page.pk).update(last_error="news.test: http-503")
+    dead = run("check", str(page.pk), "--wait", "60")
+    assert (dead.exit_code, "1 without an answer (news.test: http-503)" in dead.output) == (1, True)
     services.pause(SYSTEM, page.pk)
     assert "resume it first" in run("check", str(page.pk)).output
 

@@ -7,6 +7,7 @@ import uuid
 
 import pytest
 from django.conf import settings
+from django.db.models.expressions import RawSQL
 
 from hemeroteca import config, urls
 from hemeroteca.accounts import SYSTEM
@@ -56,7 +57,8 @@ def deliver(now_ms: int | None = None) -> int:
     return notices.deliver(config.load(), GuardedClient(config.load()), now_ms or services.now_ms())
 
 
-def test_an_important_change_is_told_once_signed_and_with_its_difference(receiver):
+def test_an_important_change_is_told_once_signed_and_with_its_difference(receiver, monkeypatch):
+    monkeypatch.setattr(type(settings.INSTANCE), "served_at", lambda self: "http://127.0.0.1:8791/")
     subscription = subscribe()
     channel, secret = services.add_channel(SYSTEM, ChannelOrder(target=f"{receiver.url}/hook"))
     row = change(subscription)
@@ -73,8 +75,20 @@ def test_an_important_change_is_told_once_signed_and_with_its_difference(receive
     (event,) = json.loads(body)["events"]
     assert event["event"] == f"change:{row.record_id}"
     assert "+12 euros" in event["diff"]
+    assert event["compare"] == "http://127.0.0.1:8791/page?url=https%3A%2F%2Fnews.test%2Fa"  # where `serve` answers
     channel.refresh_from_db()
     assert channel.sent_ms
+
+
+def test_a_test_of_a_channel_says_that_nothing_changed(receiver):
+    channel, _ = services.add_channel(SYSTEM, ChannelOrder(target=f"{receiver.url}/hook", name="Ana"))
+    notices.test_channel(channel, config.load(), GuardedClient(config.load()))
+    ((_, _, _, body),) = receiver.requests
+    (event,) = json.loads(body)["events"]
+    assert (event["event"], event["kind"], event["name"]) == ("test", "test", "Ana")
+    title, text = notices.message([Notice(channel=channel, kind="test", facts=event)], "es")
+    assert title == "Prueba del canal Ana"
+    assert "No ha cambiado nada" in text
 
 
 def test_a_failed_delivery_is_tried_again_later_and_then_given_up(receiver):
@@ -97,6 +111,36 @@ def test_a_failed_delivery_is_tried_again_later_and_then_given_up(receiver):
     receiver.answers = [(410, b"")]
     assert deliver() == 0
     assert Notice.objects.order_by("pk").last().state == "failed"
+
+
+def test_a_channel_that_is_down_is_asked_once_however_many_messages_wait(receiver):
+    subscription = subscribe()
+    channel, _ = services.add_channel(SYSTEM, ChannelOrder(target=f"{receiver.url}/hook"))
+    for number in range(notices.GIVE_UP_AFTER + 5):
+        change(subscription, f"https://news.test/{number}")
+    notices.write_notices()
+    receiver.answers = [(503, b"")]
+    now = services.now_ms()
+    for second in range(5):
+        assert deliver(now + 1000 * second) == 0
+    assert len(receiver.requests) == 1
+    channel.refresh_from_db()
+    assert (channel.active, channel.failures) == (True, 1)
+    receiver.answers = []
+    assert deliver(now + notices.FIRST_RETRY_MS) == notices.GIVE_UP_AFTER + 5
+
+
+def test_a_channel_whose_address_another_key_sealed_says_so_and_its_messages_wait(receiver):
+    """As in an instance restored from a backup without its key."""
+    subscription = subscribe()
+    channel, _ = services.add_channel(SYSTEM, ChannelOrder(target=f"{receiver.url}/hook"))
+    Channel.objects.update(target=RawSQL("%s", ["sealed:of-another-key"]))
+    change(subscription)
+    notices.write_notices()
+    assert deliver() == 0
+    channel.refresh_from_db()
+    assert "sealed with another secret.key" in channel.last_error
+    assert Notice.objects.get().state == "waiting"
 
 
 def test_a_channel_hears_only_what_it_is_about_and_above_each_threshold():

@@ -8,8 +8,9 @@ import pytest
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.archive.models import Capture, WarcFile
-from hemeroteca.frontier.models import Host, Page
+from hemeroteca.frontier.models import Host, Page, Visit
 from hemeroteca.predict.estimators import maximum_likelihood
+from hemeroteca.urls.candidate import UrlRole
 from hemeroteca.warc.keys import index_key
 from hemeroteca.watch import observations, services, site_metrics
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS, planner_hour
@@ -39,9 +40,10 @@ def captured(url: str, days: list[tuple[float, bool]], status: int = 200) -> Non
         )
 
 
-def page(subscription: Subscription, url: str) -> None:
+def page(subscription: Subscription, url: str, role: UrlRole = UrlRole.PAGE) -> None:
     host, _ = Host.objects.get_or_create(name=urls.host(url))
-    Page.objects.create(key=urls.key(url), url=url, host=host)
+    made = Page.objects.create(key=urls.key(url), url=url, host=host)
+    Visit.objects.create(page=made, host=host, crawl_id=subscription.crawl_id, state=1, role=role)
 
 
 def subscribe(url: str = "https://news.test/", scope: str = "host", **options) -> Subscription:
@@ -55,7 +57,9 @@ def test_captures_made_before_the_subscription_become_observations_once():
     captured("https://news.test/unvisited", [(-3, True), (-2, True)])
     captured("https://elsewhere.test/", [(-3, True), (-2, True)])
     captured("https://news.test/broken", [(-3, True), (-2, True)], status=503)
-    assert observations.learn_from_archive(subscription) == 6
+    page(subscription, "https://news.test/sitemap.xml", UrlRole.SITEMAP)  # looked for by an earlier crawl, not there
+    captured("https://news.test/sitemap.xml", [(-3, True)], status=404)
+    assert observations.learn_from_archive(subscription) == 7
     assert observations.learn_from_archive(subscription) == 0
     rows = list(Observation.objects.filter(key=urls.key("https://news.test/a")).order_by("seen_ms"))
     assert [row.interval_ms // DAY_MS for row in rows] == [0, 1, 2, 1]

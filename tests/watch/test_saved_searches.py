@@ -94,7 +94,8 @@ def test_one_notice_for_all_that_is_new_at_a_look(index, channel, looker):
     title, text = notices.message([notice], "es")
     assert title == "28 resultados nuevos de ballena"
     assert "la ballena 29" in text
-    assert text.endswith("… y 8 más")
+    assert "… y 8 más\n" in text
+    assert text.endswith("/?q=ballena")
 
 
 def test_a_message_about_one_result_says_which(index, channel, looker):

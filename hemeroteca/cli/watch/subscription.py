@@ -106,11 +106,22 @@ def check(
         verb = "are" if found.pages > 1 else "is"
         typer.echo(f"{row.url}: {what} {verb} visited {'now' if served else 'when `hemeroteca serve` runs'}")
     else:
-        typer.echo(f"{row.url}: {found.visited} of {found.pages} pages visited, {len(found.changed)} changed")
+        what = f"{found.visited} of {common.counted(found.pages, 'page')} visited, {len(found.changed)} changed"
+        typer.echo(f"{row.url}: {what}{_missing(row, found)}")
         for url in found.changed:
             typer.echo(common.printable(f"  {url}"))
     if wait and found.visited < found.pages:
         raise typer.Exit(1)
+
+
+def _missing(row: "Subscription", found: "Checked") -> str:
+    """Why not all pages were visited, and where to look for the rest."""
+    if found.failed:
+        row.refresh_from_db(fields=["last_error"])
+        return f", {found.failed} without an answer ({row.last_error}); they are tried again later"
+    if found.visited < found.pages:
+        return f"; the others are still under way: `hemeroteca watch show {row.pk}` tells of them"
+    return ""
 
 
 def _wait_for(row: "Subscription", seconds: float) -> "Checked":
@@ -179,13 +190,12 @@ def webhook(number: options.Number) -> None:
     common.setup(must_exist=True)
     from django.conf import settings
 
+    from hemeroteca.instance.address import own_address
     from hemeroteca.watch import services
 
     _, token = services.add_webhook(common.actor(), number)
-    served = settings.CONFIG.public_url or settings.INSTANCE.served_at()
-    base = served or f"http://{settings.CONFIG.host}:{settings.CONFIG.port}"
-    typer.echo(f"{base.rstrip('/')}/api/v1/signals/{token}")
-    if not served:
+    typer.echo(own_address(f"/api/v1/signals/{token}"))
+    if not (settings.CONFIG.public_url or settings.INSTANCE.served_at()):
         typer.echo("`hemeroteca serve` is not running: the address is that of the settings", err=True)
 
 
