@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from hemeroteca.ingest.search_document import document_key
+from hemeroteca.ingest.search_document import SearchDocument, document_key
 from hemeroteca.search import dedup, ranking
 from hemeroteca.search.graph import LinkRanks
 from hemeroteca.search.index import IndexReader, Match, Matches
@@ -66,6 +66,7 @@ class Retrieval:
     known: dict[int, np.ndarray | None] = dataclasses.field(
         default_factory=dict
     )  # vectors of documents met in the same commit
+    _pages: dict[int, SearchDocument] = dataclasses.field(default_factory=dict)  # read for this query, by key
 
     @property
     def by_relevance(self) -> bool:
@@ -216,10 +217,14 @@ class Retrieval:
         if key not in self.known:
             if len(self.known) >= _MAX_KNOWN:
                 self.known.clear()
-            page = self.reader.read(place)
+            page = self._pages[key] = self.reader.read(place)
             self.known[key] = self.vectors.of(f"{page.title} {page.text or page.description}", page.language)
         vector = self.known[key]
         return 0.0 if vector is None else max(0.0, float(vector @ asked))
+
+    def read(self, key: int, place: Any) -> SearchDocument:
+        """A document; one whose text was compared is not read again."""
+        return self._pages.get(key) or self.reader.read(place)
 
     def _facts(self, columns: dict[str, np.ndarray], plan: QueryPlan) -> ranking.Facts:
         """What is known about the candidates beside their text."""

@@ -304,7 +304,7 @@ class _Search:
             if not self.options.snippets and not plan.in_body and (before := self.known.hits.get(key)):
                 hits.append(msgspec.structs.replace(before, score=float(ranked.scores[i])))
                 continue
-            page = self.reader.read(ranked.places[i])
+            page = self.retrieval.read(key, ranked.places[i])
             if plan.in_body and not self._stands(key, plan, page):
                 continue
             page = self._proper(page)

@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 import mmap
 import re
+from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
-from itertools import pairwise
+from itertools import count, islice, pairwise
 from pathlib import Path
 
 import msgspec
@@ -25,7 +26,8 @@ BEGINNING = 60  # words of a text that say something, by which it is compared �
 _CHARACTERS = 15  # … for each of which so many characters are looked at
 _LONG = 300  # words of a query
 _LONGEST = 40  # letters of a word; what has more is none
-_REMEMBERED = 50_000  # words whose pieces are known
+_REMEMBERED = 32_768  # words whose vectors are kept: 1 kB each
+_MAX_NEW = 4096  # of one text
 _WORD = re.compile("[a-z0-9\u00df-\u024f]+")  # of other scripts the pieces are single letters
 _CODE = re.compile(r"\d|\w[_./:]\w|^-")
 _OTHER_SCRIPT = "[\u0370-\u1fff\u2c00-\ud7ff\uf900-\uffdc\U00010000-\U0003ffff]"  # not compiled before it is needed
@@ -34,6 +36,9 @@ _FEW = 2  # words of a query, among which one with a hyphen is a name
 _OTHERS_COUNT = 3.0  # a query of which a third are codes or of other scripts is not compared
 _REPEATED = 4  # times each word is there, on average, from which a text is stuffed and says nothing
 _GLUE = "\u2581"  # how the package writes the space before a word
+_SPACED = bytes(  # words in small letters with spaces between; what is beyond ASCII is looked at when a word is learned
+    code if code >= 0x80 else ord(chr(code).lower()) if chr(code).isalnum() else 0x20 for code in range(256)
+)
 _HEADER = 8  # bytes before the header of the file of vectors: its length
 
 
@@ -42,29 +47,21 @@ class WordVectors:
 
     def __init__(self, pieces: dict[str, int], table: np.ndarray) -> None:
         self._pieces, self._table = pieces, table
-        self._unpacked = np.zeros(table.shape, dtype=np.float32)  # rows met so far; the others take no memory
-        self._is_unpacked = np.zeros(len(table), dtype=bool)
-        self._known: dict[str, dict[str, tuple[int, ...]]] = {}  # language → word → its pieces; of stop words none
+        self._met = _Met(table.shape[1])
 
     def of(self, text: str, language: str, most: int = BEGINNING) -> np.ndarray | None:
         """Of length 1, by the first words that say something; None where none is known or it is stuffed with a few."""
-        rows: list[int] = []
-        words: set[str] = set()
-        said = 0
-        known = self._known.setdefault(language, {})
-        for word in _WORD.findall(text[: most * _CHARACTERS].lower()):
-            found = known.get(word)
-            if found is None:
-                found = known[word] = self._learn(word, language)
-            if found:
-                rows += found
-                words.add(word)
-                said += 1
-                if said == most:
-                    break
-        if not rows or len(words) < said // _REPEATED:
+        met = self._met
+        if met.is_full:
+            met = self._met = _Met(self._table.shape[1])
+        known = met.words.get(language)
+        if known is None:
+            known = met.words.setdefault(language, _Words(lambda written: self._learn(written, language, met)))
+        words = text[: most * _CHARACTERS].encode("utf-8", "replace").translate(_SPACED).split()
+        said = list(islice(filter(None, map(known.__getitem__, words)), most))
+        if not said or len(set(said)) < len(said) // _REPEATED:
             return None
-        summed: np.ndarray = np.add.reduce(self._unpacked.take(rows, axis=0))
+        summed: np.ndarray = np.add.reduce(met.table.take(said, axis=0))
         length = math.sqrt(summed.dot(summed))
         return summed / length if length else None
 
@@ -76,34 +73,67 @@ class WordVectors:
         vector = self.of(" ".join(words), "", _LONG) if share > 0 else None
         return None if vector is None else (vector, share)
 
-    def _learn(self, word: str, language: str) -> tuple[int, ...]:
-        if sum(map(len, self._known.values())) >= _REMEMBERED:
-            self._known.clear()
-        little = language in analysis.LANGUAGES and analysis.is_stop_word(word, language)
-        rows = () if little or len(word) > _LONGEST else self._cut(word)
-        new = [row for row in rows if not self._is_unpacked[row]]
-        if new:
-            self._unpacked[new] = self._table[new]
-            self._is_unpacked[new] = True
-        return rows
+    def _learn(self, written: bytes, language: str, met: _Met) -> int:
+        """Row of a word, as it is written between spaces and ASCII signs; 0: it says nothing."""
+        rows = [
+            row
+            for word in _WORD.findall(written.decode("utf-8").lower())
+            if len(word) <= _LONGEST and not (language in analysis.LANGUAGES and analysis.is_stop_word(word, language))
+            for row in self._cut(word)
+        ]
+        return met.keep(np.add.reduce(self._table[rows], dtype=np.float32)) if rows else 0
 
     def _cut(self, word: str) -> tuple[int, ...]:
         """Pieces of a word: the two neighbours that make the piece learned first are joined, while there are any."""
         parts = list(_GLUE + word)
-        none = len(self._pieces)
-        while len(parts) > 1:
-            joined = [self._pieces.get(one + other, none) for one, other in pairwise(parts)]
-            first = min(joined)
-            if first == none:
-                break
+        number, none = self._pieces.get, len(self._pieces)
+        joined = [number(one + other, none) for one, other in pairwise(parts)]
+        while joined and (first := min(joined)) < none:
             at = joined.index(first)
             parts[at : at + 2] = [parts[at] + parts[at + 1]]
+            del joined[at]
+            for place in range(max(0, at - 1), min(at + 1, len(joined))):
+                joined[place] = number(parts[place] + parts[place + 1], none)
         return tuple(self._pieces[part] for part in parts if part in self._pieces)
 
 
 def _is_other(word: str) -> bool:
     """Whether it is a code, or of another script."""
     return bool(_CODE.search(word) or (not word.isascii() and re.search(_OTHER_SCRIPT, word)))
+
+
+class _Met:
+    """Words met so far. When it is full another takes its place, and who still reads this one is not disturbed."""
+
+    def __init__(self, width: int) -> None:
+        self.table = np.zeros((_REMEMBERED, width), dtype=np.float32)  # rows without a word take no memory
+        self.words: dict[str, _Words] = {}  # by language
+        self._rows = count(1)
+        self._last = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self._last + _MAX_NEW >= len(self.table)
+
+    def keep(self, vector: np.ndarray) -> int:
+        self._last = row = next(self._rows)
+        if row >= len(self.table):  # many threads at once: it says nothing this time
+            return 0
+        self.table[row] = vector
+        return row
+
+
+class _Words(dict[bytes, int]):
+    """Rows of words, learned when they are asked for."""
+
+    def __init__(self, learn: Callable[[bytes], int]) -> None:
+        self._learn = learn
+
+    def __missing__(self, written: bytes) -> int:
+        row = self._learn(written)
+        if len(written) <= _LONGEST and len(self) < _REMEMBERED:
+            self[written] = row
+        return row
 
 
 class _Model(msgspec.Struct):

@@ -61,6 +61,21 @@ def test_a_text_of_stop_words_other_scripts_or_a_few_words_over_and_over_says_no
     assert vectors.of("", "") is None
 
 
+def test_vectors_do_not_change_when_there_is_no_more_room_for_words(vectors, monkeypatch):
+    texts = [f"ship sea harbour sail {word} captain" for word in re.findall(r"\w+", socket.__doc__)[:60]]
+    roomy = [vectors.of(text, "en") for text in texts]
+    monkeypatch.setattr(word_vectors, "_REMEMBERED", 40)
+    monkeypatch.setattr(word_vectors, "_MAX_NEW", 20)
+    cramped = word_vectors.WordVectors(vectors._pieces, vectors._table)
+    for text, wanted in zip(texts, roomy, strict=True):
+        assert np.allclose(cramped.of(text, "en"), wanted, atol=1e-6)
+        assert len(cramped._met.words["en"]) <= 40
+
+
+def test_signs_beyond_ascii_belong_to_no_word(vectors):
+    assert np.allclose(vectors.of("“Ships” — l’eau… ÉTÉ", "fr"), vectors.of("ships l'eau... été", "fr"), atol=1e-6)
+
+
 @pytest.mark.parametrize(
     "query", ["mod_perl", "use of --quiet", "COVID-19 vaccine", "apt-get install", "美術館 history"]
 )
