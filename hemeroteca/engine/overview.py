@@ -90,7 +90,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     from hemeroteca.archive.models import Capture, WarcFile
     from hemeroteca.archive.stats import growth
     from hemeroteca.frontier import queries
-    from hemeroteca.frontier.models import STANDING, Crawl, Host, Page, Visit
+    from hemeroteca.frontier.models import Crawl, Host, Page, Visit
     from hemeroteca.search.index import count_documents
     from hemeroteca.urls import UrlRole
 
@@ -135,8 +135,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
         free_bytes=shutil.disk_usage(instance.data).free,
         growth=growth(),
         crawls=[
-            _crawl(crawl, {state: by_crawl[crawl.pk, state] for state in State})
-            for crawl in Crawl.objects.exclude(fingerprint=STANDING).order_by("-pk")[:crawls]
+            _crawl(crawl, {state: by_crawl[crawl.pk, state] for state in State}) for crawl in queries.crawls(crawls)
         ],
         waiting=[
             HostStatus(host.name, host.delay_ms / 1000, host.next_ms, host.failures, host.pages, host.note)

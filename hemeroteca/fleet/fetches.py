@@ -25,7 +25,7 @@ from hemeroteca.fleet import accounting, dispatch, protocol, refusals, services
 from hemeroteca.fleet.accounting import Kind, Side
 from hemeroteca.fleet.models import Client, FetchJob, FetchResult
 from hemeroteca.fleet.services import audit, now_ms
-from hemeroteca.frontier.models import Crawl
+from hemeroteca.frontier.models import FETCH, Crawl
 from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.jobs import services as jobs
 
@@ -358,5 +358,5 @@ def _crawl(job: FetchJob, seeds: Iterable[str]) -> Crawl:
         max_age=job.max_age,
     )
     return Crawl.objects.create(
-        fingerprint=f"fetch {job.pk}", seeds=canonical, options=msgspec.to_builtins(options), created_ms=now_ms()
+        fingerprint=f"{FETCH}{job.pk}", seeds=canonical, options=msgspec.to_builtins(options), created_ms=now_ms()
     )

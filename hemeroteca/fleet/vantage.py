@@ -22,7 +22,7 @@ from hemeroteca.fleet import agreement, protocol, refusals, services
 from hemeroteca.fleet.agreement import Fingerprint
 from hemeroteca.fleet.models import Observation, VantageCheck, VantageRun
 from hemeroteca.fleet.services import audit, now_ms
-from hemeroteca.frontier.models import Crawl
+from hemeroteca.frontier.models import FETCH, Crawl
 from hemeroteca.ingest.rules import CrawlOptions
 
 MAX_URLS = 100
@@ -154,7 +154,7 @@ def start_due() -> None:
                 category=check.category,
             )
             run.crawl = Crawl.objects.create(
-                fingerprint=f"vantage {run.pk}",
+                fingerprint=f"{FETCH}vantage {run.pk}",
                 seeds=check.urls,
                 options=msgspec.to_builtins(options),
                 created_ms=now,

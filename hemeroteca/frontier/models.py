@@ -6,6 +6,7 @@ from django.db import models
 from hemeroteca.frontier.visit import State
 
 STANDING = "standing"  # fingerprint of the crawls of subscriptions
+FETCH = "fetch "  # beginning of the fingerprints of what clients of the fleet have fetched
 
 
 class Crawl(models.Model):

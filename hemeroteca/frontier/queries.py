@@ -7,7 +7,7 @@ import msgspec
 from django.db.models import Count, Exists, Max, Min, OuterRef
 
 from hemeroteca import urls
-from hemeroteca.frontier.models import STANDING, Crawl, CrawlEvent, FocusLink, Host, Page, Visit
+from hemeroteca.frontier.models import FETCH, STANDING, Crawl, CrawlEvent, FocusLink, Host, Page, Visit
 from hemeroteca.frontier.visit import State
 from hemeroteca.urls.candidate import UrlRole
 
@@ -23,12 +23,14 @@ class Held(msgspec.Struct, frozen=True):
 
 
 def crawl(number: int) -> Crawl | None:
-    return Crawl.objects.filter(pk=number).first()
+    """A crawl of a person or a subscription; what a client of the fleet had fetched is shown to nobody else."""
+    return Crawl.objects.exclude(fingerprint__startswith=FETCH).filter(pk=number).first()
 
 
 def crawls(limit: int, before: int | None = None) -> list[Crawl]:
-    """Those people ordered, not those of subscriptions; newest first, those older than crawl number `before`."""
-    found = Crawl.objects.exclude(fingerprint=STANDING).order_by("-pk")
+    """Those people ordered, not those of subscriptions and clients; newest first, those older than crawl number
+    `before`."""
+    found = Crawl.objects.exclude(fingerprint=STANDING).exclude(fingerprint__startswith=FETCH).order_by("-pk")
     return list((found.filter(pk__lt=before) if before is not None else found)[:limit])
 
 

@@ -14,7 +14,7 @@ from hemeroteca import urls
 from hemeroteca.accounts import Actor, audit, require
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.frontier import prioritisers, takedowns, thesauri
-from hemeroteca.frontier.models import STANDING, Crawl, CrawlEvent, FocusLink, Host, Visit
+from hemeroteca.frontier.models import FETCH, STANDING, Crawl, CrawlEvent, FocusLink, Host, Visit
 from hemeroteca.frontier.values import SECRETS, Counts, SiteSettings
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.costly import check_rules
@@ -443,6 +443,8 @@ def _ordered(crawl_id: int) -> Crawl:
             f"crawl {crawl_id} belongs to a subscription, which would no longer be watched; `hemeroteca watch pause` "
             "and `hemeroteca watch resume` are for that"
         )
+    if crawl.fingerprint.startswith(FETCH):
+        raise Conflict(f"crawl {crawl_id} fetches for a client of the fleet, who alone can cancel it")
     return crawl
 
 

@@ -92,7 +92,7 @@ def not_typed(text: str) -> str:
         why = "it looks like a mail address"
     elif len(text.split()) > 1:
         why = "it has spaces; write one address a line"
-    elif _SCHEME(text):
+    elif _SCHEME(text) or not text:
         why = _why(text)
     else:
         why = f"it has no dot; write https://{text[:60]}/ if a host of your own network is meant"

@@ -16,6 +16,7 @@ from django.test import Client as Browser
 from hemeroteca.accounts import SYSTEM, Role
 from hemeroteca.accounts import services as accounts
 from hemeroteca.api.fetch import MAX_WAITS
+from hemeroteca.engine import overview
 from hemeroteca.fetch.client import GuardedClient, Reply
 from hemeroteca.fleet import dispatch, fetches, opt_out, services
 from hemeroteca.fleet.dispatch import Resolved
@@ -70,6 +71,15 @@ def test_a_job_is_ordered_and_read_page_by_page_though_results_come_out_of_order
     assert "forbids" in seen[2]["reason"]
     told = operator.ask("GET", f"fetch/{job}").json()
     assert (told["state"], told["resolved"], told["answered"], told["refused"]) == ("finished", 5, 4, 1)
+
+
+def test_what_clients_have_fetched_stands_among_no_crawls(operator):
+    operator.ask("POST", "fetch", {"urls": ["http://a.test/private"]})
+    made = Crawl.objects.get()
+    assert operator.ask("GET", "crawls").json()["items"] == []
+    assert operator.ask("GET", f"crawls/{made.pk}").status_code == 404
+    assert operator.ask("POST", f"crawls/{made.pk}/stop").status_code == 409
+    assert overview.status().crawls == []
 
 
 def test_jobs_of_others_are_not_seen(operator):

@@ -223,7 +223,7 @@ def test_what_people_write_for_an_address(text: str, url: str) -> None:
         ("example", "no dot; write https://example/"),
         ("javascript:void(0)", "not 'javascript'"),
         ("ftp://example.org/", "not 'ftp'"),
-        ("", "no dot"),
+        ("", "it is empty"),
     ],
 )
 def test_what_is_no_address_however_it_is_written(text: str, why: str) -> None:
