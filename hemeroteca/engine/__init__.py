@@ -15,7 +15,3 @@ Beside it: rebuild (captures of the archive read again: after an import, a crash
 ranks, suggestions), jobs (long work of several rooms together), overview (what `hemeroteca status`, API and console
 show of all this).
 """
-
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that nothing here uses

@@ -235,7 +235,7 @@ def _start(instance: Instance, learned: int) -> subprocess.Popen[bytes]:
         [sys.executable, "-m", "hemeroteca.search.maintenance", str(instance.index_dir), str(learned)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"},
+        env={**os.environ, "MALLOC_ARENA_MAX": "1"},
     )
     assert process.stdin is not None
     try:

@@ -9,7 +9,3 @@ search_document   a page as search sees it;  candidates: where it leads
 difference   how it changed
 pool         the processes that run it (worker), driven by the engine's selector
 """
-
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that nothing here uses

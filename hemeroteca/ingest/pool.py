@@ -30,7 +30,6 @@ from hemeroteca.ingest.worker import HEADER, Frame, Inbox, Task, Usage
 
 AHEAD = 3  # tasks sent to a reader before its answer, so that it never waits
 READER_ENVIRONMENT = {
-    "OPENBLAS_NUM_THREADS": "1",  # numpy would start threads it never uses here
     "MALLOC_ARENA_MAX": "1",
     "MALLOC_TRIM_THRESHOLD_": str(usage.TRIM_THRESHOLD),
     "MALLOC_MMAP_THRESHOLD_": str(usage.MMAP_THRESHOLD),
