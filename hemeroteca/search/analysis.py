@@ -48,7 +48,9 @@ def field_of(language: str) -> str:
 
 def prepared(text: str, field: str) -> str:
     """The text as the engine's analyzer should get it: what the engine cannot do (pairs) is done here."""
-    return " ".join([_pairs(match) for match in _PIECE.finditer(text)]) if field == BIGRAMS else text
+    if field != BIGRAMS:
+        return text
+    return " ".join([_pairs(match) for match in re.finditer(_WORD if text.isascii() else _PIECE, text)])
 
 
 def terms(text: str, field: str) -> list[str]:
@@ -94,17 +96,17 @@ _ACCENTED = {
 
 def is_spaceless(term: str) -> bool:
     """Whether a term is of a script without spaces."""
-    return _SPACELESS.match(term) is not None
+    return not term.isascii() and re.match(_SPACELESS, term) is not None
 
 
 def has_spaceless(text: str) -> bool:
-    return _SPACELESS.search(text) is not None
+    return not text.isascii() and re.search(_SPACELESS, text) is not None
 
 
 def fits_script(text: str, language: str) -> bool:
     """Whether a text can be in `language` by the script it is written in: with or without spaces between words."""
     start = text[:SCRIPT_SAMPLE]
-    spaceless = len(_SPACELESS.findall(start))
+    spaceless = 0 if start.isascii() else len(re.findall(_SPACELESS, start))
     if field_of(language) == BIGRAMS:
         return spaceless > 0 or not start.strip()
     return spaceless <= len(start) // 4
@@ -118,8 +120,10 @@ def language_by_script(text: str) -> str:
     return next((code for code, letters in scripts if re.search(letters, text[:SCRIPT_SAMPLE])), "zh")
 
 
-_SPACELESS = re.compile(f"[{SPACELESS}]")
-_PIECE = re.compile(rf"([{SPACELESS}]+)|[^\W_{SPACELESS}]+")
+# compiled when they are needed: so many characters take 3 ms each, and most texts have none of them
+_SPACELESS = f"[{SPACELESS}]"
+_WORD = r"[^\W_]+"
+_PIECE = rf"([{SPACELESS}]+)|[^\W_{SPACELESS}]+"
 
 
 def _pairs(piece: re.Match[str]) -> str:

@@ -110,7 +110,7 @@ class LinkGraph:
         linked = source != target  # nothing older is left that a page noted as gone would have to hide
         source, target = source[linked], target[linked]
         pages, hosts = self.hosts(names)
-        known = _contains(_distinct(np.concatenate([source, target])), pages)
+        known = _contains(distinct(np.concatenate([source, target])), pages)
         last = names[-1]
         _save(self.path / f"{last}.hosts.npy", np.stack([pages[known], hosts[known]]))
         _save(self.path / f"{last}.edges.npy", np.stack([source, target]))
@@ -232,7 +232,7 @@ def _iterated(
     if count == 0:
         return np.empty(0, np.float64)
     real = tail != head
-    edges = _distinct(head[real].astype(np.int64) * count + tail[real])  # sorted by head, each once
+    edges = distinct(head[real].astype(np.int64) * count + tail[real])  # sorted by head, each once
     del tail, head, real
     tail = (edges % count).astype(np.int32)
     head = (edges // count).astype(np.int32)
@@ -269,12 +269,12 @@ def rank_pages_and_hosts(graph: LinkGraph, seeds: Iterable[int] = ()) -> LinkRan
     host_of = _look_up(*graph.hosts(), pages)  # 0: not known
     hosts, numbers = np.unique(host_of, return_inverse=True)
     # from here on the pairs of different hosts, each once: few, where the links were many
-    pairs = _distinct(numbers[tail] * len(hosts) + numbers[head])
+    pairs = distinct(numbers[tail] * len(hosts) + numbers[head])
     del tail, head
     source, target = hosts[pairs // max(1, len(hosts))], hosts[pairs % max(1, len(hosts))]
     across = (source != target) & (source != 0) & (target != 0)
     linked, tail, head = _numbered(source[across], target[across])
-    host_ranks = _ranked(len(linked), tail, head, _places(linked, _distinct(host_of[chosen])))
+    host_ranks = _ranked(len(linked), tail, head, _places(linked, distinct(host_of[chosen])))
     return LinkRanks(pages, ranks, linked, host_ranks)
 
 
@@ -337,15 +337,15 @@ class LinkRanks:
         return None
 
 
-def _distinct(values: np.ndarray) -> np.ndarray:
-    """Sorted, each once. numpy sorts numbers far faster than its `unique` hashes them."""
+def distinct(values: np.ndarray) -> np.ndarray:
+    """Sorted, each once. numpy sorts numbers far faster than its `unique` hashes them, which loads `numpy.ma` first."""
     values = np.sort(values)
     return values[np.concatenate([[True], values[1:] != values[:-1]])] if len(values) else values
 
 
 def _numbered(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """All keys, sorted, and the links as places among them, in another order: looking up sorted keys walks straight."""
-    nodes = _distinct(np.concatenate([source, target]))
+    nodes = distinct(np.concatenate([source, target]))
     order = np.argsort(source)
     tail, target = np.searchsorted(nodes, source[order]).astype(np.int32), target[order]
     order = np.argsort(target)

@@ -27,9 +27,8 @@ _LONG = 300  # words of a query
 _LONGEST = 40  # letters of a word; what has more is none
 _REMEMBERED = 50_000  # words whose pieces are known
 _WORD = re.compile("[a-z0-9\u00df-\u024f]+")  # of other scripts the pieces are single letters
-_OTHER = re.compile(  # codes and other scripts
-    "\\d|\\w[_./:]\\w|^-|[\u0370-\u1fff\u2c00-\ud7ff\uf900-\uffdc\U00010000-\U0003ffff]"
-)
+_CODE = re.compile(r"\d|\w[_./:]\w|^-")
+_OTHER_SCRIPT = "[\u0370-\u1fff\u2c00-\ud7ff\uf900-\uffdc\U00010000-\U0003ffff]"  # not compiled before it is needed
 _HYPHEN = re.compile(r"\w-\w")
 _FEW = 2  # words of a query, among which one with a hyphen is a name
 _OTHERS_COUNT = 3.0  # a query of which a third are codes or of other scripts is not compared
@@ -72,7 +71,7 @@ class WordVectors:
     def of_query(self, words: list[str]) -> tuple[np.ndarray, float] | None:
         """The same of a query, and how far it is of words, up to 1: codes and other scripts mean only themselves."""
         named = len(words) <= _FEW
-        other = sum(bool(_OTHER.search(word) or (named and _HYPHEN.search(word))) for word in words)
+        other = sum(_is_other(word) or (named and bool(_HYPHEN.search(word))) for word in words)
         share = 1 - _OTHERS_COUNT * other / max(1, len(words))
         vector = self.of(" ".join(words), "", _LONG) if share > 0 else None
         return None if vector is None else (vector, share)
@@ -100,6 +99,11 @@ class WordVectors:
             at = joined.index(first)
             parts[at : at + 2] = [parts[at] + parts[at + 1]]
         return tuple(self._pieces[part] for part in parts if part in self._pieces)
+
+
+def _is_other(word: str) -> bool:
+    """Whether it is a code, or of another script."""
+    return bool(_CODE.search(word) or (not word.isascii() and re.search(_OTHER_SCRIPT, word)))
 
 
 class _Model(msgspec.Struct):

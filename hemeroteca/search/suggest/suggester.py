@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from hemeroteca.search import analysis
+from hemeroteca.search.graph import distinct
 from hemeroteca.search.suggest.language_model import BITS, deletes, fold, letters
 from hemeroteca.search.suggest.query_log import EVERYBODY
 
@@ -244,13 +245,13 @@ class Suggester:
 
     def _near(self, form: str, most: int, least_count: int) -> list[int]:
         """Words that may be within `most` edits, the most frequent first: by shared deletes, length and letters."""
-        keys = np.unique(deletes([form]))
+        keys = distinct(deletes([form]).ravel())
         low = np.searchsorted(self._delete_keys, keys, "left")
         high = np.minimum(np.searchsorted(self._delete_keys, keys, "right"), low + 2000)
         parts = [self._delete_words[start:end] for start, end in zip(low, high, strict=True) if end > start]
         if not parts:
             return []
-        near = np.unique(np.concatenate(parts))
+        near = distinct(np.concatenate(parts))
         near = near[self._counts[near] >= max(1, least_count)]
         lengths = self._lengths[near].astype(np.int16)
         near = near[np.abs(lengths - len(form)) <= most]
