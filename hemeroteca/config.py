@@ -8,13 +8,12 @@ mistake never passes silently.
 import dataclasses
 import os
 import re
-import tomllib
 import types
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 FILE = "hemeroteca.toml"  # of the folder a command is called in
@@ -210,8 +209,7 @@ def load(file: Path | None = None, environ: Mapping[str, str] | None = None, **o
     return Config(**values)
 
 
-@dataclass(frozen=True)
-class MailServer:
+class MailServer(NamedTuple):
     """The setting `mail_server`, read."""
 
     host: str
@@ -270,6 +268,8 @@ def _in_file(file: Path | None, environ: Mapping[str, str]) -> Iterator[tuple[st
         if file is not None or named:
             raise ConfigError(f"the settings file {path} does not exist; create it, or leave out {PREFIX}CONFIG")
         return
+    import tomllib  # many instances have no such file
+
     try:
         table = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hemeroteca.errors import Denied
 
@@ -37,8 +37,7 @@ class Strangers(StrEnum):
     ALWAYS = "always"
 
 
-@dataclass(frozen=True)
-class Permission:
+class Permission(NamedTuple):
     words: str  # completes "you may not …"
     roles: frozenset[Role]
     strangers: Strangers = Strangers.NEVER

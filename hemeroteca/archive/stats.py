@@ -2,8 +2,8 @@
 
 import time
 from collections import Counter
-from dataclasses import dataclass, field
 
+import msgspec
 from django.db import OperationalError, connection
 
 from hemeroteca.archive.models import AddressCount
@@ -14,8 +14,7 @@ DAY_MS = 86_400_000
 RECENT_DAYS = 30
 
 
-@dataclass(frozen=True)
-class Growth:
+class Growth(msgspec.Struct, frozen=True):
     """What comes in the next days if it goes on as in the last ones."""
 
     days: int
@@ -24,8 +23,7 @@ class Growth:
     bytes: int  # of their records, as they will lie in the files
 
 
-@dataclass
-class Stats:
+class Stats(msgspec.Struct):
     captures: int = 0
     versions: int = 0
     revisits: int = 0
@@ -37,10 +35,10 @@ class Stats:
     repeated_bytes: int = 0  # bodies that did not have to be stored again
     files: int = 0
     file_bytes: int = 0
-    media_types: dict[str, int] = field(default_factory=dict)
-    statuses: dict[str, int] = field(default_factory=dict)
-    years: dict[str, int] = field(default_factory=dict)
-    growth: list[Growth] = field(default_factory=list)  # for 30 and 365 days; empty when nothing came of late
+    media_types: dict[str, int] = {}
+    statuses: dict[str, int] = {}
+    years: dict[str, int] = {}
+    growth: list[Growth] = []  # for 30 and 365 days; empty when nothing came of late
 
 
 def stats(now_ms: int | None = None) -> Stats:

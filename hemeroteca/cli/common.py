@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -238,6 +237,8 @@ def outgoing(target: Path, force: bool, ending: str = "") -> Iterator[Path]:
     path behind `-`.
     """
     if str(target) == "-":
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="hemeroteca-") as folder:
             draft = Path(folder) / f"out{ending}"
             yield draft

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from hemeroteca.frontier.values import Held
 from hemeroteca.frontier.visit import State
 from hemeroteca.instance import Instance
 from hemeroteca.instance.status import EngineStatus, Trouble, read_engine_status, read_set_aside
@@ -16,6 +15,7 @@ from hemeroteca.instance.status import EngineStatus, Trouble, read_engine_status
 if TYPE_CHECKING:
     from hemeroteca.archive.stats import Growth
     from hemeroteca.frontier.models import Crawl
+    from hemeroteca.frontier.queries import Held
 
 
 MIN_AGE = 2.0  # seconds that counts are good for
@@ -77,7 +77,7 @@ class Status(msgspec.Struct):
     waiting: list[HostStatus]
     reasons: list[ReasonStatus]
     set_aside: list[Trouble]  # records and rows that could not be read
-    held: list[Held]  # back as a possible trap
+    held: "list[Held]"  # back as a possible trap
 
 
 def status(crawls: int = 20, hosts: int = 20) -> Status:

@@ -3,13 +3,23 @@
 from bisect import bisect_right
 from collections.abc import Iterable
 
+import msgspec
 from django.db.models import Count, Exists, Max, Min, OuterRef
 
 from hemeroteca import urls
 from hemeroteca.frontier.models import STANDING, Crawl, CrawlEvent, FocusLink, Host, Page, Visit
-from hemeroteca.frontier.values import Held
 from hemeroteca.frontier.visit import State
 from hemeroteca.urls.candidate import UrlRole
+
+
+class Held(msgspec.Struct, frozen=True):
+    """Addresses of one host that a crawl holds back for one reason."""
+
+    crawl: int
+    host: str
+    reason: str
+    addresses: int
+    example: str
 
 
 def crawl(number: int) -> Crawl | None:

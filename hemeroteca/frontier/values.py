@@ -91,13 +91,3 @@ class Counts(msgspec.Struct):
     max_rss_bytes: int = 0
     reasons: dict[str, int] = {}  # failures, exclusions and refusals by reason
     notes: dict[str, int] = {}  # remarks on what was captured, by code
-
-
-class Held(msgspec.Struct, frozen=True):
-    """Addresses of one host that a crawl holds back for one reason."""
-
-    crawl: int
-    host: str
-    reason: str
-    addresses: int
-    example: str

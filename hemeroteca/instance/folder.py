@@ -6,7 +6,6 @@ Safe to copy when stopped. Nothing here knows Django; the engine, the web proces
 import errno
 import fcntl
 import os
-import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -42,6 +41,8 @@ class Instance:
         """The key that signs sessions, made on first use and readable by the owner only."""
         path = self.data / "secret.key"
         if not path.exists():
+            import secrets  # only here: it takes longer to load than the rest of this room
+
             self.create()
             draft = path.with_suffix(f".{os.getpid()}")
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
