@@ -68,7 +68,7 @@ def extract(
     json: common.Json = False,
 ) -> None:
     """Bring the histories of articles. The same order goes on where it was, or brings what is new."""
-    common.setup()
+    common.setup(machinery=True)
     from hemeroteca.wiki import services
     from hemeroteca.wiki.extraction import Extracted
 

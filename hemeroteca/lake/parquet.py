@@ -10,10 +10,12 @@ from typing import Any
 import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from hemeroteca import lazy
 from hemeroteca.lake.revisions import KEYS, ORDER, TEXTS, Text, schema
+
+pc = lazy.Module("pyarrow.compute")  # wraps hundreds of functions, of which compaction needs one
 
 ROWS_IN_GROUP = 131_072
 TEXT_ROWS_IN_GROUP = 4_096
@@ -140,8 +142,9 @@ def of_page(source: Path, pageid: int, columns: Sequence[str]) -> list[dict[str,
         rows = file.read_row_groups(groups, columns=list(dict.fromkeys(("pageid", *columns))))
     pages = rows.column("pageid").combine_chunks()  # its bytes: `np.array` of it would load pandas, too
     places = np.flatnonzero(np.frombuffer(pages.buffers()[1] or b"", np.int64, len(pages), 8 * pages.offset) == pageid)
-    found = rows.take(pa.Array.from_buffers(pa.int64(), len(places), [None, pa.py_buffer(places)]))
-    return found.select(columns).to_pylist()
+    wanted = rows.select(columns)
+    runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)  # they lie together; `take` would load `pc`
+    return [row for run in runs if len(run) for row in wanted.slice(int(run[0]), len(run)).to_pylist()]
 
 
 def _may_hold(range_: Any, value: int) -> bool:
