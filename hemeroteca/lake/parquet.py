@@ -18,6 +18,7 @@ from hemeroteca.lake.revisions import KEYS, ORDER, TEXTS, Text, schema
 ROWS_IN_GROUP = 131_072
 TEXT_ROWS_IN_GROUP = 4_096
 TEXT_PAGE_BYTES = 4 << 20  # consecutive texts of an article in one page: zstd stores what differs
+MIN_TEXT_PAGE_BYTES = 1 << 20  # one that is written before it is full
 WRITE_LEVEL = 3  # of zstd: an extraction shall cost little; compaction packs tighter
 MERGE_LEVEL = 6
 DICTIONARIES = {"wiki", "locale", "title", "user", "contentmodel", "contentformat", "type", "action", "slots"}
@@ -31,12 +32,14 @@ def write(table: str, rows: Sequence[msgspec.Struct], target: Path) -> int:
 class TextWriter:
     """A file of texts, written as they come: one page of it is held, however long the histories are."""
 
-    def __init__(self, target: Path) -> None:
+    def __init__(self, target: Path, spare: list[memoryview] | None = None) -> None:
+        """`spare`: memory of pages, shared by several writers that seldom fill theirs at once. New memory is costly."""
         self.target = target
         self.rows = 0
         self._keys: list[tuple[str, int, str]] = []  # of the texts in the page that is being filled
         self._sizes: list[int] = []
-        self._page = np.empty(TEXT_PAGE_BYTES, np.uint8).data  # one place for all pages: new memory is costly
+        self._spare = [] if spare is None else spare
+        self._page: memoryview | None = None
         self._filled = 0
         self._writer = pq.ParquetWriter(target, schema(TEXTS), **_settings(TEXTS, WRITE_LEVEL))
 
@@ -46,17 +49,23 @@ class TextWriter:
         size = len(data)
         if self._filled + size > TEXT_PAGE_BYTES or len(self._keys) >= TEXT_ROWS_IN_GROUP:
             self._write()
-        if size > len(self._page):
-            self._page = np.empty(size, np.uint8).data
+        page = self._page
+        if page is None or size > len(page):
+            page = self._page = self._memory(size)
         if isinstance(data, bytes):
-            self._page[self._filled : self._filled + size] = data
+            page[self._filled : self._filled + size] = data
         else:
-            data.write(self._page, self._filled)
+            data.write(page, self._filled)
         self._filled += size
         self._keys.append((text.wiki, text.pageid, text.sha1))
         self._sizes.append(size)
         self.rows += 1
         return size
+
+    def settle(self) -> None:
+        """For a while no texts will come: a page that is worth it is written, and its memory is free for others."""
+        if self._filled >= MIN_TEXT_PAGE_BYTES:
+            self._write()
 
     def close(self) -> int:
         """The bytes of the file, which is then whole."""
@@ -64,15 +73,22 @@ class TextWriter:
         self._writer.close()
         return self.target.stat().st_size
 
+    def _memory(self, size: int) -> memoryview:
+        if size > TEXT_PAGE_BYTES:
+            return np.empty(size, np.uint8).data
+        return self._spare.pop() if self._spare else np.empty(TEXT_PAGE_BYTES, np.uint8).data
+
     def _write(self) -> None:
-        if self._keys:
+        if self._page is not None and self._keys:
             shape = schema(TEXTS)
             keys = zip(*self._keys, strict=True)
             columns = [_column(list(values), field.type) for values, field in zip(keys, shape, strict=False)]
             page = pa.py_buffer(self._page[: self._filled])
             columns.append(pa.Array.from_buffers(pa.string(), len(self._sizes), [None, _ends(self._sizes), page]))
             self._writer.write_table(pa.Table.from_arrays(columns, schema=shape))
-        self._keys, self._sizes, self._filled = [], [], 0
+            if len(self._page) == TEXT_PAGE_BYTES:
+                self._spare.append(self._page)
+        self._keys, self._sizes, self._filled, self._page = [], [], 0, None
 
 
 def arrow(table: str, rows: Sequence[msgspec.Struct]) -> pa.Table:

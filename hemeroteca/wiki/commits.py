@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Count, F, Sum
+from django.db.models import Count, Sum
 
 from hemeroteca.errors import Unavailable
 from hemeroteca.lake import manifest as lake_manifest
@@ -46,7 +46,7 @@ MAX_COMPACTED_BYTES = 256 << 20  # a file of this size is left as it is
 class ArticleChange(msgspec.Struct):
     """What is to be kept of one article, and what its row becomes."""
 
-    article: int
+    article: Article  # one without a number comes into being with its first commit
     version: int  # of the article when this was read
     revisions: list[Revision] = []  # new ones
     changed: list[Revision] = []  # known ones the wiki tells differently now
@@ -68,12 +68,21 @@ class Draft(msgspec.Struct, frozen=True):
     path: Path
 
 
+class _Move(msgspec.Struct):
+    """What a commit makes of an article's row."""
+
+    article: Article
+    version: int  # that it must have
+    fields: dict[str, Any] = {}
+    added: int = 0  # revisions
+
+
 class Overtaken(Exception):  # noqa: N818 - a state, not an error
     """Another writer kept something of these articles meanwhile; what was read must be compared anew."""
 
-    def __init__(self, articles: Sequence[int], changes: Sequence[ArticleChange] = ()) -> None:
-        super().__init__(f"articles {', '.join(map(str, articles))} were written by another worker")
-        self.articles = tuple(articles)
+    def __init__(self, pages: Sequence[int], changes: Sequence[ArticleChange] = ()) -> None:
+        super().__init__(f"pages {', '.join(map(str, pages))} were written by another worker")
+        self.pages = tuple(pages)  # of the wiki, by their number there
         self.changes = changes  # what was thrown away
 
 
@@ -85,6 +94,8 @@ class Buffer:
         self._files = files or lake_files()
         self._changes: list[ArticleChange] = []
         self._texts: dict[int, TextWriter] = {}  # by bucket
+        self._last: TextWriter | None = None  # that got texts
+        self._spare: list[memoryview] = []  # pages
         self._rows = self._held = self._written = 0
 
     def add(self, change: ArticleChange, mixed: bool = False) -> None:
@@ -109,7 +120,7 @@ class Buffer:
     def write(self) -> None:
         """Keep everything gathered. Raises Overtaken with the articles whose part was thrown away."""
         lost: list[ArticleChange] = []
-        writers, self._texts = self._texts, {}
+        writers, self._texts, self._last = self._texts, {}, None
         texts = [
             Draft(TEXTS, number, False, writer.rows, writer.close(), writer.target)
             for number, writer in writers.items()
@@ -119,25 +130,28 @@ class Buffer:
                 commit(self._wiki, self._changes, self._files, texts)
                 break
             except Overtaken as overtaken:
-                lost += [change for change in self._changes if change.article in overtaken.articles]
-                self._changes = [change for change in self._changes if change.article not in overtaken.articles]
-                texts = self._texts_without(overtaken.articles, texts)
+                lost += [change for change in self._changes if change.article.pageid in overtaken.pages]
+                self._changes = [change for change in self._changes if change.article.pageid not in overtaken.pages]
+                texts = self._texts_without(overtaken.pages, texts)
         self._changes, self._rows, self._held, self._written = [], 0, 0, 0
         if lost:
-            raise Overtaken(list(dict.fromkeys(change.article for change in lost)), lost)
+            raise Overtaken(list(dict.fromkeys(change.article.pageid for change in lost)), lost)
 
     def _writer(self, number: int) -> TextWriter:
         from hemeroteca.lake.parquet import TextWriter
 
         if number not in self._texts:
-            self._texts[number] = TextWriter(self._files.draft())
-        return self._texts[number]
+            self._texts[number] = TextWriter(self._files.draft(), self._spare)
+        writer = self._texts[number]
+        if self._last is not None and self._last is not writer:
+            self._last.settle()
+        self._last = writer
+        return writer
 
-    def _texts_without(self, articles: Sequence[int], texts: Sequence[Draft]) -> list[Draft]:
+    def _texts_without(self, pages: Sequence[int], texts: Sequence[Draft]) -> list[Draft]:
         """The same files without the texts of some articles: whoever was quicker has kept those."""
         from hemeroteca.lake import parquet
 
-        pages = set(Article.objects.filter(pk__in=articles).values_list("pageid", flat=True))
         kept = []
         for text in texts:
             path = self._files.draft()
@@ -152,25 +166,22 @@ class Buffer:
 
 def commit(wiki: Wiki, changes: Sequence[ArticleChange], files: LakeFiles, texts: Sequence[Draft] = ()) -> None:
     """Keep these changes, all of them or none. `texts`: files of their texts; drafts again after Overtaken."""
-    versions: dict[int, int] = {}
-    fields: dict[int, dict[str, Any]] = defaultdict(dict)
-    added: dict[int, int] = defaultdict(int)
+    moves: dict[int, _Move] = {}
     for change in changes:
-        first = versions.setdefault(change.article, change.version)
-        if change.version != first:
+        move = moves.setdefault(change.article.pageid, _Move(change.article, change.version))
+        if change.version != move.version:
             raise ValueError("changes of one article in one commit begin with the same version")
-        fields[change.article] |= change.fields
-        added[change.article] += len(change.revisions)
+        move.fields |= change.fields
+        move.added += len(change.revisions)
     made = _give_names(wiki.pk, [*texts, *_write_rows(changes, files)], files)
+    new = [move.article for move in moves.values() if move.article.pk is None and not move.version]
     try:
         with transaction.atomic():
             _lock(raises=bool(made))
-            late = []
-            for article, version in versions.items():
-                moved = {"version": version + 1, "revisions": F("revisions") + added[article]}
-                # One that is no longer at the version its writer read is not ours to change.
-                if not Article.objects.filter(pk=article, version=version).update(**fields[article], **moved):
-                    late.append(article)
+            if new:
+                Article.objects.bulk_create(new, ignore_conflicts=True)
+            with connection.cursor() as cursor:
+                late = [page for page, move in moves.items() if not _move_on(cursor, move)]
             if late:
                 raise Overtaken(late)
             if made:
@@ -325,6 +336,22 @@ def _lock(raises: bool) -> None:
             " ON CONFLICT (id) DO UPDATE SET number = lake_version.number + excluded.number",
             [int(raises)],
         )
+
+
+def _move_on(cursor: Any, move: _Move) -> bool:
+    """Write an article's row; False: it is no longer at the version its writer read, and not ours to change.
+
+    Written out, as Django needs longer to put such a statement together than the database to execute it.
+    """
+    columns = {field.name: field for field in Article._meta.concrete_fields}
+    values = [columns[name].get_db_prep_save(value, connection) for name, value in move.fields.items()]
+    assignments = "".join(f"{columns[name].column} = %s, " for name in move.fields)
+    cursor.execute(
+        f"UPDATE wiki_article SET {assignments}version = version + 1, revisions = revisions + %s"  # noqa: S608 - columns
+        " WHERE wiki_id = %s AND pageid = %s AND version = %s",
+        [*values, move.added, move.article.wiki_id, move.article.pageid, move.version],
+    )
+    return bool(cursor.rowcount)
 
 
 def _go_live(made: Sequence[LakeFile]) -> None:

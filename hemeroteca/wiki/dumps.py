@@ -133,7 +133,7 @@ class _Import:
         buffer = Buffer(wiki)
         buffer.add(
             ArticleChange(
-                article.pk,
+                article,
                 article.version,
                 new,
                 texts=texts,

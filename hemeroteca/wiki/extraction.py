@@ -13,7 +13,6 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 import msgspec
-from django.db import IntegrityError, transaction
 
 from hemeroteca.errors import NotFound
 from hemeroteca.lake.revisions import EVENTS, REVISIONS, TEXTS, Event, Revision, Text
@@ -110,7 +109,7 @@ class Extraction:
         self.gathers = False  # whoever reads many articles at once says when they are written
         self._progress = progress
         self._buffer = Buffer(wiki)
-        self._lost: set[int] = set()  # articles whose part another worker kept first, to be read again
+        self._lost: set[int] = set()  # pages whose part another worker kept first, to be read again
         self.files = commits.lake_files()
 
     def read_titles(self, titles: Sequence[str]) -> None:
@@ -118,8 +117,11 @@ class Extraction:
         found, missing, redirects = resolve(self.client, self.wiki, titles)
         self.result.redirects += [pair for pair in redirects if pair not in self.result.redirects]
         for title in missing:
-            if not self._note_deleted(title):
+            article = Article.objects.filter(wiki=self.wiki, title=title).first()
+            if article is None:
                 self.result.missing.append(title)
+            else:
+                self._note_deleted(article)
         waiting = list(found)
         while waiting or not self._buffer.empty:
             for page, categories in waiting:
@@ -130,8 +132,7 @@ class Extraction:
                 self._note_lost(overtaken)
             if not self._lost:
                 return
-            pages = set(Article.objects.filter(pk__in=self._lost).values_list("pageid", flat=True))
-            waiting, self._lost = [pair for pair in found if pair[0].pageid in pages], set()
+            waiting, self._lost = [pair for pair in found if pair[0].pageid in self._lost], set()
 
     def read_page(self, page: WikiPage) -> None:
         """One article that the wiki is known to have; what is read of it is kept when this returns."""
@@ -151,10 +152,10 @@ class Extraction:
             try:
                 self._read(article, page)
             except Overtaken as overtaken:  # this one, or others whose rows were still held: it goes on in any case
-                self._note_lost(overtaken, article.pk)
+                self._note_lost(overtaken, page.pageid)
                 continue
             except Vanished:  # the others are read nevertheless
-                self._note_deleted(article.title)
+                self._note_deleted(self._row(page) or article)
                 return article
             self.result.articles += 1
             return article
@@ -170,7 +171,7 @@ class Extraction:
     def _note_lost(self, overtaken: Overtaken, reading: int = 0) -> None:
         """Articles that were read must be read again, but for the one that is being read."""
         self.forget(overtaken)
-        others = set(overtaken.articles) - {reading}
+        others = set(overtaken.pages) - {reading}
         self.result.articles -= len(others)
         self._lost |= others
 
@@ -192,11 +193,21 @@ class Extraction:
         work.read_log()
         work.finish()
 
-    def article(self, page: WikiPage, categories: list[str] | None) -> Article:
+    def article(self, page: WikiPage, categories: list[str] | None = None) -> Article:
+        return self.as_told(self._row(page), page, categories)
+
+    def _row(self, page: WikiPage) -> Article | None:
         try:
             article = Article.objects.get(wiki=self.wiki, pageid=page.pageid)
         except Article.DoesNotExist:
-            article = self._new(page, categories)
+            return None
+        article.wiki = self.wiki
+        return article
+
+    def as_told(self, article: Article | None, page: WikiPage, categories: list[str] | None = None) -> Article:
+        """The row of an article, as the wiki tells it now. A new one is written with its first revisions."""
+        if article is None:
+            return self._new(page, categories)
         changes: dict[str, Any] = {}
         if article.title != page.title:
             former = [title for title in (*article.former_titles, article.title) if title != page.title]
@@ -209,7 +220,8 @@ class Extraction:
             changes["policy"] = self.options.policy
         if changes:
             Article.objects.filter(pk=article.pk).update(**changes)
-            article.refresh_from_db()
+            for name, value in changes.items():
+                setattr(article, name, value)
         return article
 
     def _new(self, page: WikiPage, categories: list[str] | None) -> Article:
@@ -223,23 +235,14 @@ class Extraction:
         )
         if not self.wiki.api_url:
             article.source = scraping.source_of(self.client, self.wiki, page.title)
-        try:
-            with transaction.atomic():
-                article.save(force_insert=True)
-        except IntegrityError:  # another worker was quicker
-            return Article.objects.get(wiki=self.wiki, pageid=page.pageid)
         return article
 
-    def _note_deleted(self, title: str) -> bool:
+    def _note_deleted(self, article: Article) -> None:
         """An article we keep that the wiki has no more: its history stays, its log tells who deleted it."""
-        article = Article.objects.filter(wiki=self.wiki, title=title).first()
-        if article is None:
-            return False
-        work = ArticleWork(self, article, WikiPage(title=title, pageid=article.pageid, ns=article.ns))
+        work = ArticleWork(self, article, WikiPage(title=article.title, pageid=article.pageid, ns=article.ns))
         work.read_log()
-        work.add(ArticleChange(article.pk, article.version, fields={"deleted": True, "due_ms": 0}))
-        self.result.deleted.append(title)
-        return True
+        work.add(ArticleChange(article, article.version, fields={"deleted": True, "due_ms": 0}))
+        self.result.deleted.append(article.title)
 
     def keep(self, change: ArticleChange) -> None:
         self._buffer.add(change, mixed=self.gathers)
@@ -338,7 +341,7 @@ class ArticleWork:
             now = now_ms()
             gone = [msgspec.structs.replace(row, gone=True, extraction_date=now) for row in lost]
             self._all.result.changed += len(gone)
-            self.add(ArticleChange(self._article.pk, self._version, changed=gone, earlier=lost))
+            self.add(ArticleChange(self._article, self._version, changed=gone, earlier=lost))
         if self._article.limited:
             self._fields["limited"] = True
             self._all.result.limited.append(self._page.title)
@@ -364,7 +367,7 @@ class ArticleWork:
         if events:
             self._fields["last_log"] = max(self.known.events)
             self._all.result.events += len(events)
-            self.add(ArticleChange(self._article.pk, self._version, events=events))
+            self.add(ArticleChange(self._article, self._version, events=events))
         return {entry.type for entry in events}
 
     def _gather(self, found: dict[int, Event], parts: Iterable[list[dict[str, Any]]]) -> None:
@@ -416,7 +419,7 @@ class ArticleWork:
         if self._newest[1]:
             fields |= {"last_revision_ms": self._newest[0], "last_revision": self._newest[1]}
         fields |= schedule.plan(self._article, fields, list(self.known.times.values()), now)
-        self.add(ArticleChange(self._article.pk, self._version, fields=fields))
+        self.add(ArticleChange(self._article, self._version, fields=fields))
 
     def add(self, change: ArticleChange) -> None:
         self._all.keep(change)
@@ -445,7 +448,7 @@ class ArticleWork:
         result.texts += len(fresh)
         if new or changed or fresh or fields:
             self.add(
-                ArticleChange(self._article.pk, self._version, new, changed, earlier, list(fresh.values()), [], fields)
+                ArticleChange(self._article, self._version, new, changed, earlier, list(fresh.values()), [], fields)
             )
         self._all.tell(self._page.title)
 

@@ -154,7 +154,7 @@ class WikiClient:
 
     def _send(self, api_url: str, parameters: Mapping[str, Any], attempt: int) -> ApiReply | None:
         self._budget.spend()
-        text = urlencode({name: value for name, value in parameters.items() if value is not None})
+        text = "&".join(_field(name, value) for name, value in parameters.items() if value is not None)
         headers: tuple[tuple[str, str], ...] = ()
         if self._config.wiki_token:
             headers = (("Authorization", f"Bearer {self._config.wiki_token}"),)
@@ -243,6 +243,11 @@ def _canonical(url: str) -> str:
         return urls.canonical(url, urls.CanonRules(drop_session_ids=False, drop_tracking=False))
     except urls.UrlError as error:
         raise NotFound(f"{url!r} is no address ({error})")
+
+
+@lru_cache(256, typed=True)  # from one request to the next nearly all stay the same
+def _field(name: str, value: Any) -> str:
+    return urlencode({name: value})
 
 
 def _post(content: bytes | None) -> dict[str, Any]:

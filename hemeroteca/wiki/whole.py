@@ -150,23 +150,11 @@ def _take(work: Extraction, pages: list[tuple[WikiPage, list[Revision], list[Tex
 
 
 def _articles(work: Extraction, pages: list[WikiPage]) -> dict[int, Article]:
-    """Rows of these pages, made where they are missing."""
+    """Rows of these pages; a missing one is written with its first revisions."""
     wanted = {page.pageid: page for page in pages}
     found = Article.objects.filter(wiki=work.wiki, pageid__in=wanted).select_related("wiki")
-    missing = set(wanted) - set(found.values_list("pageid", flat=True))
-    policy = work.options.policy or schedule.AUTO
-    Article.objects.bulk_create(
-        [
-            Article(wiki=work.wiki, pageid=number, ns=wanted[number].ns, title=wanted[number].title, policy=policy)
-            for number in sorted(missing)
-        ],
-        ignore_conflicts=True,  # another worker was quicker
-    )
-    rows = {article.pageid: article for article in found.all()}
-    return {
-        number: work.article(page, None) if rows[number].title != page.title or rows[number].deleted else rows[number]
-        for number, page in wanted.items()
-    }
+    rows = {article.pageid: article for article in found}
+    return {number: work.as_told(rows.get(number), page) for number, page in wanted.items()}
 
 
 def _write(work: Extraction) -> None:
@@ -175,7 +163,7 @@ def _write(work: Extraction) -> None:
         work.write()
     except Overtaken as overtaken:
         work.forget(overtaken)
-        for article in Article.objects.filter(pk__in=overtaken.articles):
+        for article in Article.objects.filter(wiki=work.wiki, pageid__in=overtaken.pages):
             work.read_page(WikiPage(title=article.title, pageid=article.pageid, ns=article.ns))
 
 
@@ -206,7 +194,7 @@ def _read_log(work: Extraction) -> None:
                 ]
                 if events:
                     fields = {"last_log": max(article.last_log, *(event.logid for event in events))}
-                    work.keep(ArticleChange(article.pk, article.version, events=events, fields=fields))
+                    work.keep(ArticleChange(article, article.version, events=events, fields=fields))
                     work.result.events += len(events)
             _write(work)
 

@@ -27,5 +27,5 @@ def keep(rows: list[tuple], **more: object) -> Wiki:
             for name, number, revid, at, user, userid, size, tags in rows
             if number == pageid
         ]  # fmt: skip
-        commits.commit(wiki, [commits.ArticleChange(article.pk, article.version, made)], commits.lake_files())
+        commits.commit(wiki, [commits.ArticleChange(article, article.version, made)], commits.lake_files())
     return wiki

@@ -22,7 +22,7 @@ def change(article: Article, revid: int) -> ArticleChange:
         text_sha1=sha1,
     )  # fmt: skip
     text = Text(wiki=name, pageid=article.pageid, sha1=sha1, text=f"texto {revid}")
-    return ArticleChange(article.pk, article.version, [row], texts=[text])
+    return ArticleChange(article, article.version, [row], texts=[text])
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_texts_of_an_article_that_another_worker_kept_are_not_kept_twice(article
     quick.write()
     with pytest.raises(Overtaken) as overtaken:
         slow.write()
-    assert overtaken.value.articles == (articles[0].pk,)
+    assert overtaken.value.pages == (articles[0].pageid,)
     kept = [(row["revid"], row["text"]) for row in queries.every_revision(SYSTEM, {}, text=True)]
     assert kept == [(number, f"texto {number}") for number in (100, 101, 102)]
     assert queries.sql(SYSTEM, "SELECT count(*) FROM texts").rows == ((3,),)
@@ -76,3 +76,32 @@ def test_drafts_of_killed_writers_are_swept_and_those_at_work_are_not(articles):
     buffer.write()
     assert [row["text"] for row in queries.every_revision(SYSTEM, {}, text=True)] == ["texto 100"]
     assert not list((files.folder / DRAFTS).iterdir())
+
+
+def test_an_article_comes_with_its_first_revisions_and_of_two_writers_of_it_one_is_too_late(articles):
+    wiki = articles[0].wiki
+    quick, slow = (Buffer(wiki) for _ in range(2))
+    quick.add(change(Article(wiki=wiki, pageid=5, title="T5", categories=["C"]), 100))
+    slow.add(change(Article(wiki=wiki, pageid=5, title="T5"), 101))
+    assert not Article.objects.filter(pageid=5).exists()
+    quick.write()
+    with pytest.raises(Overtaken) as overtaken:
+        slow.write()
+    assert overtaken.value.pages == (5,)
+    kept = Article.objects.get(wiki=wiki, pageid=5)
+    assert (kept.version, kept.revisions, kept.categories) == (1, 1, ["C"])
+    assert [row["revid"] for row in queries.every_revision(SYSTEM, {})] == [100]
+
+
+def test_texts_of_articles_in_turn_share_the_memory_of_a_page_and_come_out_as_they_went_in(articles, monkeypatch):
+    monkeypatch.setattr("hemeroteca.lake.parquet.TEXT_PAGE_BYTES", 64)
+    monkeypatch.setattr("hemeroteca.lake.parquet.MIN_TEXT_PAGE_BYTES", 16)
+    buffer = Buffer(articles[0].wiki)
+    told = {}
+    for turn in range(6):
+        for place, article in enumerate(articles):
+            found = change(article, 100 * turn + place)
+            found.texts[0].text = told[100 * turn + place] = f"{turn} {place} " * (1 + 7 * (turn % 3))  # some too long
+            buffer.add(found)
+    buffer.write()
+    assert {row["revid"]: row["text"] for row in queries.every_revision(SYSTEM, {}, text=True)} == told
