@@ -20,9 +20,6 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # What has tables for the machinery: all that the engine and a crawl load (`instance.schema.load_machinery`).
 MACHINERY = [
-    "django.contrib.auth",
-    "django.contrib.contenttypes",
-    "django.contrib.sessions",
     "hemeroteca.accounts",
     "hemeroteca.jobs",
     "hemeroteca.frontier",
@@ -34,6 +31,9 @@ MACHINERY = [
 ]
 INSTALLED_APPS = [
     "django.contrib.admin.apps.SimpleAdminConfig",  # `console.routes` looks for what it shows
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
     *MACHINERY,
     "django.contrib.messages",
     "django.contrib.staticfiles",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.contrib.auth import authenticate
 from django.contrib.auth.password_validation import validate_password
-from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest
@@ -137,6 +136,8 @@ def remove_user(actor: Actor, name: str) -> None:
 
 def end_sessions(actor: Actor, user: User, but: str = "") -> int:
     """Sign a person out of every browser, except the one whose session is named; how many those were."""
+    from django.contrib.sessions.models import Session  # the machinery, which has no sessions, loads this module too
+
     require(actor, "account.password", user)
     ended = 0
     for session in Session.objects.filter(expire_date__gt=timezone.now()).iterator():

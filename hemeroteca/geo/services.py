@@ -4,7 +4,6 @@ import hashlib
 import time
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
 
 import msgspec
@@ -28,8 +27,7 @@ MIN_MIRROR_LAYERS = 2
 IN_PARTS = frozenset(("stac", "arcgis", "sensorthings", "tms"))
 
 
-@dataclass(slots=True)
-class Sighting:
+class Sighting(msgspec.Struct):
     """A document that described a service, and how it was found."""
 
     description: Description
@@ -40,12 +38,11 @@ class Sighting:
     server: str = ""  # the header Server
     found_on: str = ""
     anchor: str = ""
-    way: list[str] = field(default_factory=list)
+    way: list[str] = []
     source: str = ""
 
 
-@dataclass(slots=True)
-class FailedAddress:
+class FailedAddress(msgspec.Struct):
     """An address that should have described a service, and did not."""
 
     url: str

@@ -45,7 +45,7 @@ def fork_readers(count: int) -> list["ReaderProcess"]:
     """
     readers: list[ReaderProcess] = []
     if sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1:
-        lazy.load(urls, warc, extract)
+        lazy.load(urls, extract)  # of warc they build records, which is loaded; the rest is for who reads files
         load_all()
         for _ in range(count):
             readers.append(ReaderProcess(beside=readers))

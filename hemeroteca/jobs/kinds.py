@@ -1,7 +1,6 @@
 """Kinds of job: a name, a function, and what it needs. Rooms register theirs; `settings.JOB_MODULES` says where."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
@@ -40,8 +39,7 @@ class Interrupted(BaseException):
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(msgspec.Struct, frozen=True):
     name: str
     run: Callable[[ActiveJob, Any], Any]  # its job and its arguments → its result, both msgspec structs
     arguments: type

@@ -20,9 +20,9 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from hemeroteca.warc import builder
 
@@ -34,23 +34,21 @@ class WarcWriteError(OSError):
     """A record could not be written; the file was put back to its state before the record."""
 
 
-@dataclass(frozen=True)
-class ClosedFile:
+class ClosedFile(NamedTuple):
     name: str
     size: int
     digest: str
 
 
-@dataclass(frozen=True)
-class Recovered:
+class Recovered(NamedTuple):
     """What `recover` did with one file left open."""
 
     name: str
     size: int
-    digest: str = field(default="", metadata={"help": "empty when the file was removed or is damaged"})
+    digest: str = ""  # empty when the file was removed or is damaged
     cut: int = 0
     salvaged: Path | None = None
-    missing: int = field(default=0, metadata={"help": "acknowledged bytes that are not on disk"})
+    missing: int = 0  # acknowledged bytes that are not on disk
 
 
 class WarcWriter:

@@ -17,16 +17,6 @@ MAX_ENTRIES = 100  # of a list
 MAX_HOURS = 24.0 * 3650
 MAX_VISITS = 10**9
 MAX_BYTES = 10**15
-# The list of topics as it begins, with codes as in the founding work (300 to 314); people edit it.
-CATEGORIES = dict(
-    enumerate(
-        (
-            "general", "news", "government", "education", "science", "culture", "health", "economy", "law",
-            "technology", "environment", "sports", "organisations", "entertainment", "people",
-        ),
-        300,
-    )
-)  # fmt: skip
 _FLAGS = dict.fromkeys(("1", "true", "yes", "sí", "si", ""), True) | dict.fromkeys(("0", "false", "no"), False)
 
 

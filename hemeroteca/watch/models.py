@@ -6,6 +6,17 @@ from hemeroteca.accounts.models import User
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.instance.sealing import SealedField
 
+# The list of topics as it begins, with codes as in the founding work (300 to 314); people edit it.
+CATEGORIES = dict(
+    enumerate(
+        (
+            "general", "news", "government", "education", "science", "culture", "health", "economy", "law",
+            "technology", "environment", "sports", "organisations", "entertainment", "people",
+        ),
+        300,
+    )
+)  # fmt: skip
+
 
 class Category(models.Model):
     """A topic of sites, in a list with codes that people edit."""

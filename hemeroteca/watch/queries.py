@@ -2,9 +2,9 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import msgspec
 from django.db.models import Avg, Count, Max, Min, Model, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 
@@ -12,8 +12,8 @@ from hemeroteca import urls
 from hemeroteca.accounts.models import User
 from hemeroteca.errors import NotFound
 from hemeroteca.watch.answered_visit import MAX_CHECKED
-from hemeroteca.watch.fields import CATEGORIES
 from hemeroteca.watch.models import (
+    CATEGORIES,
     Category,
     Change,
     Channel,
@@ -101,8 +101,7 @@ def subscriptions(
     return list(found[:limit])
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(msgspec.Struct, frozen=True):
     """What became of a visit at once."""
 
     pages: int  # to be visited

@@ -26,7 +26,6 @@ from hemeroteca.plain import whole_number
 from hemeroteca.predict import POLICIES, policy_of
 from hemeroteca.watch import notice_conditions, time_windows
 from hemeroteca.watch.fields import (
-    CATEGORIES,
     CHANNEL,
     COLLECTION,
     MAX_HOURS,
@@ -36,6 +35,7 @@ from hemeroteca.watch.fields import (
     plain,
 )
 from hemeroteca.watch.models import (
+    CATEGORIES,
     Category,
     Change,
     Channel,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec import structs
 
 from hemeroteca.cli import common
 from hemeroteca.cli.job import Background, run_job
@@ -100,7 +101,8 @@ def check(
         common.give_up("`hemeroteca serve` is not running: the pages are visited when it starts; nothing to wait for")
     found = _wait_for(row, wait) if wait else queries.checked(row)
     if json:
-        common.tell({"id": row.pk, "url": row.url, "asked_ms": row.check_ms, "serving": served, **asdict(found)})
+        asked = {"id": row.pk, "url": row.url, "asked_ms": row.check_ms, "serving": served}
+        common.tell(asked | structs.asdict(found))
     elif not wait:
         what = common.counted(found.pages, "page") if found.pages else "its first page"
         verb = "are" if found.pages > 1 else "is"

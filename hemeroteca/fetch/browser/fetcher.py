@@ -263,7 +263,7 @@ class _Process:
             spool_bytes=min(settings.fetch.spool_bytes, 256 << 10),
             memory_bytes=min(settings.fetch.memory_bytes, 16 << 20),
         )
-        self.settings = replace(settings, fetch=fetch)
+        self.settings = msgspec.structs.replace(settings, fetch=fetch)
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-m", "hemeroteca.fetch.browser", str(theirs.fileno())]
         environment = {**os.environ, "TMPDIR": self.home}

@@ -1,7 +1,6 @@
 """What goes into a browser and what comes out, and how both travel between the two processes."""
 
 import struct
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -14,8 +13,7 @@ SETUP, ORDER, VERDICT, QUESTION, RENDERED, BROKEN = range(6)
 MAX_FRAME = 256 << 20
 
 
-@dataclass(frozen=True)
-class BrowserSettings:
+class BrowserSettings(msgspec.Struct, frozen=True):
     """Limits of rendering; what is asked of the network goes by `fetch`."""
 
     fetch: FetchSettings
