@@ -18,7 +18,7 @@ from hemeroteca.lake.revisions import KEYS, ORDER, TEXTS, Text, schema
 ROWS_IN_GROUP = 131_072
 TEXT_ROWS_IN_GROUP = 4_096
 TEXT_PAGE_BYTES = 4 << 20  # consecutive texts of an article in one page: zstd stores what differs
-MIN_TEXT_PAGE_BYTES = 1 << 20  # one that is written before it is full
+MIN_TEXT_PAGE_BYTES = 64 << 10  # one that is written before it is full: another bucket needs the memory
 WRITE_LEVEL = 3  # of zstd: an extraction shall cost little; compaction packs tighter
 MERGE_LEVEL = 6
 DICTIONARIES = {"wiki", "locale", "title", "user", "contentmodel", "contentformat", "type", "action", "slots"}
