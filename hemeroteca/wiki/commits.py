@@ -1,10 +1,10 @@
 """Files into the lake: rows gathered, written to files, and made true by one transaction. The only writer of both.
 
 The order that makes a kill harmless: files are written, whole, without a name; their names are noted, and each gets its
-own, durably; one transaction makes them live, moves the articles on, and raises the version of the manifest. A file
-whose row never became live is swept away later, and so is one whose writer was killed before it had a name. Two writers
-of one article: each commit names the version of the article it began with, so the second one's rows are thrown away and
-it goes on from what the first one kept.
+own, durably; one transaction makes them live, moves the articles on (a new one is written then), and raises the version
+of the manifest. A file whose row never became live is swept away later, and so is one whose writer was killed before it
+had a name. Two writers of one article: each commit names the version of the article it began with, so the second one's
+rows are thrown away and it goes on from what the first one kept.
 """
 
 from __future__ import annotations
