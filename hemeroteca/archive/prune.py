@@ -43,7 +43,7 @@ class Retention:
 class Pruned:
     looked_at: int = 0
     captures: int = 0  # let go (or that would be)
-    bytes: int = 0  # of their records
+    bytes: int = 0  # of their records, without those of the requests beside them
     files: int = 0  # written anew or removed
     pages: dict[str, int] = field(default_factory=dict)  # captures let go by address; of the first addresses only
 

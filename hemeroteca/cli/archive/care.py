@@ -17,6 +17,7 @@ from hemeroteca.cli.common import (
     Verbs,
     actor,
     answer,
+    counted,
     give_up,
     growth_line,
     must_be_new,
@@ -152,8 +153,8 @@ def prune(
             typer.echo(f"… and of {len(done.pages) - SHOWN} more addresses; --report FILE lists every capture")
         verb = "let go" if yes else "would go (--yes does it)"
         typer.echo(
-            f"{done.captures} of {done.looked_at} captures, {size(done.bytes)} in {done.files} files: {verb}; "
-            "every version stays"
+            f"{done.captures} of {counted(done.looked_at, 'capture')}, {size(done.bytes)} and their requests, in "
+            f"{counted(done.files, 'file')}: {verb}; every version stays"
         )
 
 
