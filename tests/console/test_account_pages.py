@@ -38,9 +38,9 @@ def test_a_token_is_made_shown_once_and_revoked(instance, director):
 
 def test_the_audit_log_speaks_the_language_of_the_reader(instance, administrator):
     jobs.submit(SYSTEM, "archive.prune", {"selection": {}, "rules": {"one_per": "day"}})
-    frontier.submit_crawl(SYSTEM, ["https://a.test/"], CrawlOptions(scope=urls.Scope(kind="page")))
+    crawl, _ = frontier.submit_crawl(SYSTEM, ["https://a.test/"], CrawlOptions(scope=urls.Scope(kind="page")))
     page = signed_in(administrator).get("/audit", headers={"accept-language": "es"}).content.decode()
-    for said in ("Retirada de versiones sobrantes", "1; direcciones de partida: 1"):
+    for said in ("Retirada de versiones sobrantes", f"{crawl.pk}; direcciones de partida: 1"):
         assert said in page
 
 

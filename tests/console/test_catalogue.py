@@ -12,7 +12,7 @@ from django.utils.translation.template import templatize
 
 import hemeroteca
 from hemeroteca import config
-from hemeroteca.watch.fields import CATEGORIES
+from hemeroteca.watch.models import CATEGORIES
 
 ROOT = Path(hemeroteca.__file__).parent
 CATALOGUE = ROOT / "console/locale/es/LC_MESSAGES/django.po"
