@@ -171,7 +171,7 @@ from django.core.management import call_command
 call_command("migrate", verbosity=0)
 from hemeroteca.archive import queries, services
 from hemeroteca import warc
-from hemeroteca.archive.values import NewCapture
+from hemeroteca.archive.capture_rows import NewCapture
 from hemeroteca.warc.writer import WarcWriter
 bodies, versions = list(pages(40)), 50
 chance = random.Random(9)

@@ -18,10 +18,10 @@ from bench.fleet import Coordinator, Sites
 from bench.report import Row
 from hemeroteca.fetch import Guard
 from hemeroteca.fleet.assignment import STRATEGIES, distance
-from hemeroteca.fleet.device import fetching
+from hemeroteca.fleet.device import http_requests
 from hemeroteca.fleet.device.caps import Caps, Meter
-from hemeroteca.fleet.device.fetching import ThreadFetching
-from hemeroteca.fleet.device.link import CoordinatorLink
+from hemeroteca.fleet.device.coordinator_link import CoordinatorLink
+from hemeroteca.fleet.device.http_requests import ThreadFetching
 from hemeroteca.fleet.device.stages import Worker
 from hemeroteca.fleet.geolocation import CENTRES
 
@@ -58,7 +58,7 @@ class _Socket(socket.socket):
 
 
 _thread = threading.local()
-fetching.socket = SimpleNamespace(**{**vars(socket), "socket": _Socket})  # type: ignore[attr-defined]
+http_requests.socket = SimpleNamespace(**{**vars(socket), "socket": _Socket})  # type: ignore[attr-defined]
 
 
 class Device:

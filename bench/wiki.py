@@ -176,8 +176,8 @@ from hemeroteca.accounts import SYSTEM
 from hemeroteca.instance import schema
 from hemeroteca.jobs import services
 from hemeroteca.jobs.runner import Runner
-from hemeroteca.wiki.jobs import Extract
-import pyarrow.parquet, pyarrow.compute, hemeroteca.lake.parquet, hemeroteca.lake.engine
+from hemeroteca.wiki.job_kinds import Extract
+import pyarrow.parquet, pyarrow.compute, hemeroteca.lake.parquet, hemeroteca.lake.query_engine
 import hemeroteca.urls.canon, hemeroteca.urls.domains, hemeroteca.fetch.fetcher
 schema.prepare()
 cpu, clock = time.process_time(), time.monotonic()
@@ -297,9 +297,9 @@ def _questions(folder: Path) -> list[Row]:
     import django
 
     django.setup()
-    from hemeroteca.lake.engine import Lake
     from hemeroteca.lake.files import LakeFiles
     from hemeroteca.lake.manifest import Manifest
+    from hemeroteca.lake.query_engine import Lake
     from hemeroteca.lake.revisions import BUCKETS, REVISIONS, schema
     from hemeroteca.wiki import filters, metrics
 

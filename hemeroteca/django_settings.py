@@ -48,7 +48,7 @@ INSTALLED_APPS = [
 LOGGING_CONFIG = None  # what Django logs goes where everything goes; its own setting loads its views and mail
 
 # where the kinds of job are: imported when a job is ordered or run
-JOB_MODULES = [f"hemeroteca.{room}.jobs" for room in ("archive", "watch", "geo", "wiki", "fleet", "engine")]
+JOB_MODULES = [f"hemeroteca.{room}.job_kinds" for room in ("archive", "watch", "geo", "wiki", "fleet", "engine")]
 
 
 def _database(address: str) -> dict[str, object]:

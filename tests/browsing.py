@@ -14,8 +14,8 @@ from typing import Any
 from tests.waiting import PATIENCE
 
 PICTURES = Path(__file__).with_name(".failures")
-MOST_LINES = 60
-MOST_TEXT = 1000
+MAX_LINES = 60
+MAX_TEXT = 1000
 
 
 class Witness:
@@ -24,7 +24,7 @@ class Witness:
     def __init__(self, browser: Any) -> None:
         self._browser = browser
         self._make = browser.new_context
-        self._lines: deque[str] = deque(maxlen=MOST_LINES)
+        self._lines: deque[str] = deque(maxlen=MAX_LINES)
         browser.new_context = self._new_context
 
     def _new_context(self, **options: Any) -> Any:
@@ -92,7 +92,7 @@ def _rest(page: Any, under_way: set[Any]) -> None:
 
 def _text(frame: Any) -> str:
     try:
-        return " ".join(frame.locator("body").inner_text(timeout=5000).split())[:MOST_TEXT]
+        return " ".join(frame.locator("body").inner_text(timeout=5000).split())[:MAX_TEXT]
     except Exception as error:  # it must not hide the failure it is to explain
         return f"cannot be read ({str(error).partition(chr(10))[0]})"
 

@@ -114,8 +114,8 @@ def test_archived_cookies_are_not_shown(world):  # noqa: F811
     from tests.replay.making import HOSTILE_HEADERS, put
 
     page = put(world, "https://evil.example/cookies", b"<p>x", more=HOSTILE_HEADERS)
-    from hemeroteca.archive.models import Capture
+    from hemeroteca.archive.models import IndexedCapture
 
-    answer = Client().get(f"/v/{Capture.objects.get(url=page.url).record_id}?view=facts").content.decode()
+    answer = Client().get(f"/v/{IndexedCapture.objects.get(url=page.url).record_id}?view=facts").content.decode()
     assert "Set-Cookie: (not shown)" in answer
     assert "hemeroteca_replay=1.x" not in answer

@@ -21,8 +21,8 @@ from django.utils.translation import gettext_lazy as _
 from hemeroteca.accounts import audit, mail, services, throttle
 from hemeroteca.accounts.models import User
 from hemeroteca.accounts.permissions import SYSTEM, Actor, Role
-from hemeroteca.instance import sealing
-from hemeroteca.instance.address import own_address
+from hemeroteca.instance import sealed_secrets
+from hemeroteca.instance.public_url import own_address
 
 NOTICES = {  # mails of allauth that tell of a change, and what the audit log calls it
     "account/email/password_reset": "password set",
@@ -140,10 +140,10 @@ class TwoFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
         return str(user.name)
 
     def encrypt(self, text: str) -> str:
-        return sealing.seal(text)
+        return sealed_secrets.seal(text)
 
     def decrypt(self, encrypted_text: str) -> str:
-        return sealing.unseal(encrypted_text)
+        return sealed_secrets.unseal(encrypted_text)
 
 
 def invitation_of(request: HttpRequest) -> Any:

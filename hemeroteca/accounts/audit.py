@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from hemeroteca import spreadsheet
 from hemeroteca.accounts.models import AuditEntry
 from hemeroteca.accounts.permissions import Actor, require
-from hemeroteca.ingest.costly import asker
+from hemeroteca.ingest.heavy_reads import asker
 
 MAX_ENTRIES = 200_000
 TRIM_EVERY = 500  # rows between two looks whether there are too many

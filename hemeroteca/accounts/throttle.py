@@ -13,7 +13,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from hemeroteca.accounts.models import FailedSignIn
-from hemeroteca.ingest.costly import network
+from hemeroteca.ingest.heavy_reads import network
 
 WINDOW = timedelta(minutes=15)
 LIMITS = {"pair": 5, "address": 30, "name": 200}

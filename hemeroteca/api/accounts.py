@@ -15,7 +15,7 @@ from hemeroteca.api import access
 from hemeroteca.api.shapes import Cursor, Limit, Listing, RequestBody, before, filled
 from hemeroteca.api.shapes import listing as part_of
 from hemeroteca.errors import NotFound
-from hemeroteca.instance.address import own_address
+from hemeroteca.instance.public_url import own_address
 from hemeroteca.search import portal
 
 Address = Annotated[str, Query(min_length=1, max_length=4096, description="Address of the page.")]

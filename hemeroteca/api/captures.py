@@ -14,8 +14,8 @@ from hemeroteca.api.shapes import Cursor, Limit, Listing, RequestBody, filled, r
 from hemeroteca.api.shapes import listing as part_of
 from hemeroteca.archive import content as archived
 from hemeroteca.archive import erasure, lookup, queries
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.archive.citation import cite
-from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.frontier import services as crawl_services
 from hemeroteca.frontier import takedowns

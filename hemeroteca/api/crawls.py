@@ -14,7 +14,7 @@ from hemeroteca.api.status import HeldOut
 from hemeroteca.errors import NotFound
 from hemeroteca.focus import definition
 from hemeroteca.frontier import crawl_orders, queries, services
-from hemeroteca.frontier.models import Crawl, Visit
+from hemeroteca.frontier.models import Crawl, QueuedVisit
 from hemeroteca.frontier.visit import State as VisitState
 from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.urls.candidate import REQUISITE_DEPTH
@@ -206,7 +206,7 @@ def _crawl_out(crawl: Crawl) -> CrawlOut:
     return filled(CrawlOut, crawl)
 
 
-def _page_out(visit: Visit) -> PageOut:
+def _page_out(visit: QueuedVisit) -> PageOut:
     page = visit.page
     return filled(
         PageOut,

@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from hemeroteca.api.problems import status_of
 from hemeroteca.errors import Refused
-from hemeroteca.fleet import coordinator, loads, protocol, services, zipapp
+from hemeroteca.fleet import coordinator, load_tests, protocol, services, zipapp
 from hemeroteca.fleet.models import Device
 
 MAX_BODY = 256 << 10  # of everything but results
@@ -84,9 +84,11 @@ def beat(request: HttpRequest, device: Device) -> protocol.HeartbeatOrders:
 
 
 @_for_device
-def load(request: HttpRequest, device: Device) -> loads.LoadPlan:
+def load(request: HttpRequest, device: Device) -> load_tests.LoadPlan:
     """What a device measured in a second of a load test, and its part of this one."""
-    return loads.hand_out(device, msgspec.json.decode(request.body[:MAX_BODY] or b"{}", type=loads.LoadMeasured))
+    return load_tests.hand_out(
+        device, msgspec.json.decode(request.body[:MAX_BODY] or b"{}", type=load_tests.LoadMeasured)
+    )
 
 
 @_for_device

@@ -24,7 +24,7 @@ from hemeroteca.api.shapes import Cursor, Limit, RequestBody, filled, read_curso
 from hemeroteca.archive import content as archived
 from hemeroteca.archive import export
 from hemeroteca.archive import queries as archive
-from hemeroteca.archive.values import CaptureRow
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.errors import NotFound
 from hemeroteca.fleet import fetches, queries, services
 from hemeroteca.fleet.models import Client, FetchJob, FetchResult
@@ -269,7 +269,7 @@ class _Events:
 
     def __init__(self, job: FetchJob, seen: tuple[int, int]) -> None:
         self._seated = _waits.acquire(blocking=False)
-        self._parts = self._told(job, seen, EVENTS_SECONDS if self._seated else 0.0)
+        self._parts = self._events(job, seen, EVENTS_SECONDS if self._seated else 0.0)
 
     def __iter__(self) -> Iterator[bytes]:
         return self._parts
@@ -282,7 +282,7 @@ class _Events:
             _waits.release()
         connection.close()
 
-    def _told(self, job: FetchJob, seen: tuple[int, int], seconds: float) -> Generator[bytes, None, None]:
+    def _events(self, job: FetchJob, seen: tuple[int, int], seconds: float) -> Generator[bytes, None, None]:
         until = time.monotonic() + seconds
         while True:
             ended = fetches.changed(job, 1 << 62)

@@ -13,7 +13,7 @@ from pydantic import Field
 from hemeroteca.api import access
 from hemeroteca.api.shapes import RequestBody, filled
 from hemeroteca.errors import Invalid
-from hemeroteca.fleet import loads, queries, services, vantage
+from hemeroteca.fleet import load_tests, queries, services, vantage
 from hemeroteca.fleet.accounting import Kind
 from hemeroteca.fleet.models import Client, LoadTest, VantageCheck
 from hemeroteca.warc.timestamps import moment
@@ -50,9 +50,9 @@ class VantageReportOut(VantageOut):
 
 class LoadBody(RequestBody):
     url: Address = Field(description="What is asked, on a host of yours.")
-    rate: int = Field(ge=1, le=loads.MAX_RATE, description="Requests per second at the top.")
-    ramp_seconds: int = Field(30, ge=1, le=loads.MAX_SECONDS, description="Until the top is reached.")
-    hold_seconds: int = Field(60, ge=1, le=loads.MAX_SECONDS, description="At the top.")
+    rate: int = Field(ge=1, le=load_tests.MAX_RATE, description="Requests per second at the top.")
+    ramp_seconds: int = Field(30, ge=1, le=load_tests.MAX_SECONDS, description="Until the top is reached.")
+    hold_seconds: int = Field(60, ge=1, le=load_tests.MAX_SECONDS, description="At the top.")
 
 
 class LoadOut(Schema):
@@ -111,30 +111,30 @@ def end_vantage(request: HttpRequest, id: Id) -> VantageOut:  # noqa: A002
 
 def propose_load(request: HttpRequest, wanted: LoadBody) -> LoadOut:
     """Put the line `proof` into the file `proof_path` of your host, then start it."""
-    return _load(LoadOut, loads.propose(access.caller(request), loads.LoadTestOrder(**wanted.dict())))
+    return _load(LoadOut, load_tests.propose(access.caller(request), load_tests.LoadTestOrder(**wanted.dict())))
 
 
 def loads_listing(request: HttpRequest) -> list[LoadOut]:
     """Yours; all of them for the operator."""
-    return [_load(LoadOut, row) for row in loads.tests(access.caller(request))]
+    return [_load(LoadOut, row) for row in load_tests.tests(access.caller(request))]
 
 
 def load_report(request: HttpRequest, id: Id) -> LoadReportOut:  # noqa: A002
-    test = loads.find(access.caller(request), id)
-    return _load(LoadReportOut, test, report=msgspec.to_builtins(loads.report(test)))
+    test = load_tests.find(access.caller(request), id)
+    return _load(LoadReportOut, test, report=msgspec.to_builtins(load_tests.report(test)))
 
 
 def start_load(request: HttpRequest, id: Id) -> LoadOut:  # noqa: A002
     """The proof is read at every address once more; it begins at once."""
     actor = access.caller(request)
-    return _load(LoadOut, loads.start(actor, loads.find(actor, id), settings.CONFIG))
+    return _load(LoadOut, load_tests.start(actor, load_tests.find(actor, id), settings.CONFIG))
 
 
 def stop_load(request: HttpRequest, id: Id) -> LoadOut:  # noqa: A002
     """Nothing more is handed out from this moment."""
     actor = access.caller(request)
-    test = loads.find(actor, id)
-    loads.stop(actor, test)
+    test = load_tests.find(actor, id)
+    load_tests.stop(actor, test)
     return _load(LoadOut, test)
 
 
@@ -171,4 +171,4 @@ def _vantage(shape: Any, row: VantageCheck, **more: Any) -> Any:
 
 
 def _load(shape: Any, row: LoadTest, **more: Any) -> Any:
-    return filled(shape, row, id=row.public_id, proof=loads.proof(row), proof_path=loads.PATH, **more)
+    return filled(shape, row, id=row.public_id, proof=load_tests.proof(row), proof_path=load_tests.PATH, **more)

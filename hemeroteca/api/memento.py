@@ -14,8 +14,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 
 from hemeroteca.api import access
 from hemeroteca.archive import content, memento, queries
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.archive.memento import Places, link_safe
-from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import Busy, Invalid
 from hemeroteca.replay.addresses import capture_address, origin_for
 from hemeroteca.warc.stored_record import WarcReadError

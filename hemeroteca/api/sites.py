@@ -11,7 +11,7 @@ from hemeroteca.api import access
 from hemeroteca.api.shapes import RequestBody
 from hemeroteca.archive import learned_noise
 from hemeroteca.frontier import services
-from hemeroteca.frontier.values import SiteSettings
+from hemeroteca.frontier.site_settings import SiteSettings
 
 HostName = Annotated[str, Path(max_length=255, description="Host name, like example.org.")]
 Selectors = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=100)]

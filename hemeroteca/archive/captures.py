@@ -4,8 +4,8 @@ The order that makes a crash harmless: `keep` … → `sync` → `write` in the 
 """
 
 from hemeroteca.archive import queries, services
+from hemeroteca.archive.capture_rows import NewCapture
 from hemeroteca.archive.payloads import Payloads
-from hemeroteca.archive.values import NewCapture
 from hemeroteca.ingest.ingested import Ingested
 from hemeroteca.warc import Capture, Original, Records, records
 from hemeroteca.warc.keys import DOM, index_key

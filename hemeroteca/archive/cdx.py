@@ -18,8 +18,8 @@ import re2
 from django.db import connection
 
 from hemeroteca.archive import queries
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.archive.services import db_uuid
-from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import Invalid
 from hemeroteca.urls import UrlError
 from hemeroteca.warc.keys import index_key

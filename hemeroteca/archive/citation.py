@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from django.utils import translation
 from django.utils.formats import date_format
 
-from hemeroteca.archive.values import CaptureRow
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.warc.timestamps import moment
 
 WORDS = {

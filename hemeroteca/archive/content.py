@@ -11,11 +11,11 @@ from django.conf import settings
 
 from hemeroteca import change, extract, urls
 from hemeroteca.archive import learned_noise, lookup, queries, rendered
-from hemeroteca.archive.values import CaptureRow
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.errors import NotFound, Refused
 from hemeroteca.frontier import services as sites
-from hemeroteca.ingest import costly
-from hemeroteca.ingest.costly import Stored
+from hemeroteca.ingest import heavy_reads
+from hemeroteca.ingest.heavy_reads import Stored
 from hemeroteca.warc import DOM_TYPE
 from hemeroteca.warc.stored_record import Record
 
@@ -56,9 +56,9 @@ def decoded(capture: CaptureRow) -> Copy:
     """What a reader would have seen, without the coding it travelled in; at most MAX_SHOWN bytes."""
     place = queries.holder(capture).location(settings.INSTANCE.warc_dir)
     small = capture.body_size <= SMALL  # packed, it may still become long: that is for a bounded process
-    found = costly.body(place, SMALL) if small else costly.DecodedBody(b"", "cut", "", 0)
+    found = heavy_reads.body(place, SMALL) if small else heavy_reads.DecodedBody(b"", "cut", "", 0)
     if found.note or found.size > SMALL:
-        found = costly.run(costly.body, place, MAX_SHOWN)
+        found = heavy_reads.run(heavy_reads.body, place, MAX_SHOWN)
     note = found.note or ("cut" if found.size > MAX_SHOWN else "")
     return Copy(found.data, found.header.partition(";")[0].strip().lower() or capture.mime, found.header, note)
 
@@ -82,7 +82,7 @@ def screenshot(capture: CaptureRow, small: bool = False) -> bytes:
     try:
         if picture.pixels(whole) <= FEW_PIXELS:
             return picture.thumbnail(whole)
-        return costly.run(costly.thumbnail, place)
+        return heavy_reads.run(heavy_reads.thumbnail, place)
     except (ImportError, ValueError, Refused):
         return b""
 
@@ -97,7 +97,7 @@ def marked_picture(old: CaptureRow, new: CaptureRow) -> "picture.MarkedPicture":
     if rows[0] is None or rows[1] is None:
         raise NotFound("no browser took a picture of both captures; `render` of the site's settings says when one does")
     folder = settings.INSTANCE.warc_dir
-    return costly.run(costly.marked_picture, rows[0].location(folder), rows[1].location(folder))
+    return heavy_reads.run(heavy_reads.marked_picture, rows[0].location(folder), rows[1].location(folder))
 
 
 class Download(NamedTuple):
@@ -136,7 +136,7 @@ def text(capture: CaptureRow) -> extract.Document:
     folder = settings.INSTANCE.warc_dir
     shown = dom.location(folder) if dom is not None else None
     place = Stored(capture.url, capture.status, queries.holder(capture).location(folder), dom=shown)
-    return costly.run(costly.text, place, MAX_SHOWN)
+    return heavy_reads.run(heavy_reads.text, place, MAX_SHOWN)
 
 
 class Pair(NamedTuple):
@@ -145,7 +145,7 @@ class Pair(NamedTuple):
     old: change.Snapshot
     new: change.Snapshot
     rules: change.ChangeRules
-    change: change.Change
+    change: change.Judgement
 
 
 def compare(old: CaptureRow, new: CaptureRow, rules: change.ChangeRules | None = None) -> Pair:
@@ -158,10 +158,10 @@ def compare(old: CaptureRow, new: CaptureRow, rules: change.ChangeRules | None =
 
 def comparison(
     old: CaptureRow, new: CaptureRow, view: str, rules: change.ChangeRules | None = None
-) -> costly.ComparedVersions:
+) -> heavy_reads.ComparedVersions:
     """The same for whoever asks over the network: in a bounded process, in its turn. Also raises Busy and Invalid."""
     known = learned_noise.load(_host(new.url)).noisy()
-    return costly.run(costly.compare, _stored(old), _stored(new), rules or rules_of(new.url), known, view)
+    return heavy_reads.run(heavy_reads.compare, _stored(old), _stored(new), rules or rules_of(new.url), known, view)
 
 
 def rules_of(url: str) -> change.ChangeRules:

@@ -18,9 +18,9 @@ from django.db import connection, transaction
 from hemeroteca import warc
 from hemeroteca.accounts import Actor, audit, require
 from hemeroteca.archive import export, prune, queries, services
-from hemeroteca.archive.models import AddressCount, Capture, Erasure
+from hemeroteca.archive.capture_rows import CaptureRow
+from hemeroteca.archive.models import AddressCount, Erasure, IndexedCapture
 from hemeroteca.archive.selection import Selection
-from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.frontier import takedowns
 from hemeroteca.plain import storable
@@ -199,7 +199,7 @@ def _keep_payloads(folder: Path, found: list[CaptureRow]) -> list[CaptureRow]:
         numbers = services.acknowledge(writer.sizes())
         for one, target, offset, length, kind, status, refers_to in changes:
             with services.recounted([one.id]):
-                Capture.objects.filter(pk=one.id).update(
+                IndexedCapture.objects.filter(pk=one.id).update(
                     warc_id=numbers[target], offset=offset, length=length, kind=kind, status=status, refers_to=refers_to
                 )
     services.mark_closed(writer.close())

@@ -14,9 +14,9 @@ from typing import IO, Protocol
 
 from hemeroteca import __version__, spreadsheet, warc
 from hemeroteca.archive import cdx, content, queries, rendered
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.archive.drafts import draft
 from hemeroteca.archive.selection import Selection
-from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import CannotWrite
 from hemeroteca.fetch import heads
 from hemeroteca.warc import keys, stored_record

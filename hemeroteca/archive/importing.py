@@ -18,10 +18,10 @@ from django.db import transaction
 
 from hemeroteca import urls
 from hemeroteca.archive import queries, revisits, services, wacz
+from hemeroteca.archive.capture_rows import NewCapture
 from hemeroteca.archive.captures import CaptureWriter
 from hemeroteca.archive.payloads import may_repeat
 from hemeroteca.archive.revisits import Originals
-from hemeroteca.archive.values import NewCapture
 from hemeroteca.archive.versions import renumber_versions
 from hemeroteca.errors import Refused
 from hemeroteca.frontier.takedowns import Takedowns

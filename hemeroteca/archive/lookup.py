@@ -7,8 +7,8 @@ from uuid import UUID
 from django.db import connection
 
 from hemeroteca.archive import cdx, queries
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.archive.selection import Selection
-from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import Conflict, Invalid, NotFound, Refused
 from hemeroteca.frontier import takedowns
 from hemeroteca.urls import UrlError, typed
@@ -17,7 +17,7 @@ from hemeroteca.warc.keys import index_key
 from hemeroteca.warc.timestamps import digits_of, read_moment, start_ms
 
 DAY_MS = 86_400_000
-MOST_COUNTED = 10_000  # captures of a site that are counted for a list
+MAX_COUNTED = 10_000  # captures of a site that are counted for a list
 
 
 class Address(NamedTuple):
@@ -53,12 +53,12 @@ class Holding(NamedTuple):
     """A site as the archive holds it."""
 
     host: str
-    captures: int  # counted up to MOST_COUNTED
+    captures: int  # counted up to MAX_COUNTED
     last_ms: int
 
     @property
     def more(self) -> bool:
-        return self.captures >= MOST_COUNTED
+        return self.captures >= MAX_COUNTED
 
 
 def holdings(limit: int, after: str = "") -> list[Holding]:
@@ -83,7 +83,7 @@ def holdings(limit: int, after: str = "") -> list[Holding]:
             cursor.execute(
                 "SELECT count(*), max(captured_ms) FROM (SELECT captured_ms FROM capture WHERE urlkey >= %s AND "
                 "urlkey < %s LIMIT %s) AS found",
-                [f"{head})", position, MOST_COUNTED],
+                [f"{head})", position, MAX_COUNTED],
             )
             count, last = cursor.fetchone()
             found.append(Holding(host, int(count), int(last or 0)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from hemeroteca.archive import cdx, queries
-from hemeroteca.archive.values import CaptureRow
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.warc.builder import safe_url
 from hemeroteca.warc.keys import index_key
 from hemeroteca.warc.timestamps import http_date

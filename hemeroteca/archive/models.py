@@ -20,7 +20,7 @@ class WarcFile(models.Model):
         db_table_comment = "WARC files, with how much of each is acknowledged"
 
 
-class Capture(models.Model):
+class IndexedCapture(models.Model):
     """One fetch of a URL, as it lies in a WARC file."""
 
     record_id = models.UUIDField(unique=True, db_comment="WARC-Record-ID; the public, permanent name of the capture")

@@ -14,7 +14,7 @@ from django.db.models import Count, Max, Q
 
 from hemeroteca import urls
 from hemeroteca.accounts import Actor, require
-from hemeroteca.archive.models import Capture, PageNote, PageTag
+from hemeroteca.archive.models import IndexedCapture, PageNote, PageTag
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.plain import storable
 from hemeroteca.warc.keys import index_key
@@ -113,7 +113,7 @@ def tagged(tag: str, most: int) -> list[int]:
     found = dict(rows.values_list("urlkey", "url")[:most])
     names, filed = list(found), defaultdict(list)
     for start in range(0, len(names), 400):
-        captures = Capture.objects.filter(urlkey__in=names[start : start + 400], page__isnull=False)
+        captures = IndexedCapture.objects.filter(urlkey__in=names[start : start + 400], page__isnull=False)
         for urlkey, key in captures.values_list("urlkey", "page__key").distinct():
             filed[urlkey].append(key)
     every = (key for urlkey, url in found.items() for key in filed.get(urlkey) or [urls.key(url)])

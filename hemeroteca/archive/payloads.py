@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from hemeroteca.archive import queries
-from hemeroteca.archive.values import NewCapture
+from hemeroteca.archive.capture_rows import NewCapture
 from hemeroteca.warc import Capture, Original, keys
 
 

@@ -20,14 +20,14 @@ from django.db import connection, transaction
 
 from hemeroteca import warc
 from hemeroteca.archive import queries, services
-from hemeroteca.archive.models import Capture, WarcFile
+from hemeroteca.archive.capture_rows import CaptureRow
+from hemeroteca.archive.models import IndexedCapture, WarcFile
 from hemeroteca.archive.selection import Selection
-from hemeroteca.archive.values import CaptureRow
 from hemeroteca.warc import scan, store, stored_record, zstd
 from hemeroteca.warc.writer import WarcWriter
 
 PERIODS = ("day", "week", "month", "year")
-MOST_PAGES = 10_000
+MAX_PAGES = 10_000
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def prune(
     for row in _superfluous(selection, rules, done):
         done.captures += 1
         done.bytes += row.length
-        if row.url in done.pages or len(done.pages) < MOST_PAGES:
+        if row.url in done.pages or len(done.pages) < MAX_PAGES:
             done.pages[row.url] = done.pages.get(row.url, 0) + 1
         if tell:
             tell(row)
@@ -87,7 +87,7 @@ def prune(
 def finish(folder: Path) -> list[str]:
     """Remove files that were written anew before a kill: their rows are closed and empty."""
     left = WarcFile.objects.filter(closed=True, size=0)
-    names = [file.name for file in left if not Capture.objects.filter(warc=file).exists()]
+    names = [file.name for file in left if not IndexedCapture.objects.filter(warc=file).exists()]
     for name in names:
         _remove(folder, name)
     WarcFile.objects.filter(name__in=names).delete()
@@ -126,7 +126,7 @@ def _unreferenced(rows: list[CaptureRow]) -> Iterator[CaptureRow]:
     needed: set[UUID] = set()
     for start in range(0, len(whole), 400):
         part = whole[start : start + 400]
-        needed.update(Capture.objects.filter(refers_to__in=part).values_list("refers_to", flat=True))
+        needed.update(IndexedCapture.objects.filter(refers_to__in=part).values_list("refers_to", flat=True))
     return (row for row in rows if row.record_id not in needed)
 
 

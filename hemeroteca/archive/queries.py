@@ -7,9 +7,9 @@ from uuid import UUID
 
 from django.db import connection
 
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.archive.models import StalePage
 from hemeroteca.archive.services import db_uuid
-from hemeroteca.archive.values import CaptureRow
 from hemeroteca.warc import Original, WarcReadError, keys
 from hemeroteca.warc.keys import index_key
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hemeroteca.archive import queries
-from hemeroteca.archive.values import CaptureRow
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.warc import MAX_CONTENT
 from hemeroteca.warc.keys import DOM, SCREENSHOT, index_key
 

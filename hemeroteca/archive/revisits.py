@@ -7,8 +7,8 @@ original comes (`join`); what it says of it stays in its record.
 from pathlib import Path
 
 from hemeroteca.archive import queries, services
+from hemeroteca.archive.capture_rows import CaptureRow, NewCapture
 from hemeroteca.archive.payloads import Payloads
-from hemeroteca.archive.values import CaptureRow, NewCapture
 from hemeroteca.archive.versions import renumber_versions
 from hemeroteca.warc import Original, WarcReadError, timestamps
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import chain
 
 from hemeroteca.archive import cdx, queries
-from hemeroteca.archive.values import CaptureRow
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.warc.keys import DOM, SCREENSHOT, after_prefix
 
 

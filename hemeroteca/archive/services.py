@@ -13,8 +13,8 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from hemeroteca import urls
-from hemeroteca.archive.models import AddressCount, Capture, StalePage
-from hemeroteca.archive.values import NewCapture
+from hemeroteca.archive.capture_rows import NewCapture
+from hemeroteca.archive.models import AddressCount, IndexedCapture, StalePage
 from hemeroteca.frontier.models import Page
 from hemeroteca.warc.builder import safe_url
 from hemeroteca.warc.keys import index_key
@@ -75,7 +75,7 @@ def correct_capture(capture_id: int, capture: NewCapture) -> None:
     values = {name: getattr(capture, name) for name in fields}
     values["mime"] = _mime(capture)
     with recounted([capture_id]):
-        Capture.objects.filter(pk=capture_id).update(**values, length=capture.length)
+        IndexedCapture.objects.filter(pk=capture_id).update(**values, length=capture.length)
     AddressCount.objects.all().delete()
 
 
@@ -83,7 +83,7 @@ def delete_captures(ids: Sequence[int]) -> None:
     """Take captures out of the index. Their addresses stay counted: prune never lets the last one of a page go."""
     with recounted(ids):
         for part in _parts(ids):
-            Capture.objects.filter(pk__in=part).delete()
+            IndexedCapture.objects.filter(pk__in=part).delete()
 
 
 def set_versions(flags: Sequence[tuple[bool, int]]) -> None:
@@ -95,9 +95,9 @@ def set_versions(flags: Sequence[tuple[bool, int]]) -> None:
 
 def join_revisit(capture_id: int, original: UUID, digest: str) -> None:
     """A revisit got its original."""
-    size = Capture.objects.filter(record_id=original).values_list("body_size", flat=True).first() or 0
+    size = IndexedCapture.objects.filter(record_id=original).values_list("body_size", flat=True).first() or 0
     with recounted([capture_id]):
-        row = Capture.objects.filter(pk=capture_id)
+        row = IndexedCapture.objects.filter(pk=capture_id)
         row.update(refers_to=original, digest=digest)
         row.exclude(status=304).update(body_size=size)
 
@@ -142,7 +142,7 @@ def link_pages(captures: Sequence[NewCapture]) -> None:
     keys = {capture.url: _page_key(capture.url) for capture in captures}
     pages = dict(Page.objects.filter(key__in=set(keys.values())).values_list("key", "id"))
     wanted = {capture.refers_to for capture in captures if capture.refers_to}
-    sizes = dict(Capture.objects.filter(record_id__in=wanted).values_list("record_id", "body_size"))
+    sizes = dict(IndexedCapture.objects.filter(record_id__in=wanted).values_list("record_id", "body_size"))
     sizes |= {capture.record_id: capture.body_size for capture in captures if capture.kind != "revisit"}
     for capture in captures:
         capture.page_id = pages.get(keys[capture.url])

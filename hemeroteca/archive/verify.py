@@ -12,8 +12,8 @@ from pathlib import Path
 from django.db import transaction
 
 from hemeroteca.archive import prune, queries, revisits, services
-from hemeroteca.archive.models import Capture, WarcFile
-from hemeroteca.archive.values import CaptureRow, NewCapture
+from hemeroteca.archive.capture_rows import CaptureRow, NewCapture
+from hemeroteca.archive.models import IndexedCapture, WarcFile
 from hemeroteca.archive.versions import renumber_versions
 from hemeroteca.warc import keys, scan, store, stored_record
 from hemeroteca.warc.builder import safe_url
@@ -22,7 +22,7 @@ from hemeroteca.warc.stored_record import Record, uuid_of
 from hemeroteca.warc.writer import OPEN, ClosedFile
 
 INDEXED = ("response", "revisit", "resource", *keys.ABOUT)
-MOST_PROBLEMS = 10_000
+MAX_PROBLEMS = 10_000
 _BATCH = 500
 
 
@@ -52,7 +52,7 @@ class Verification:
         return not self.unlisted and all(trouble.repaired for trouble in self.troubles)
 
     def tell(self, file: str, offset: int, reason: str, repaired: bool = False) -> None:
-        if len(self.troubles) < MOST_PROBLEMS:
+        if len(self.troubles) < MAX_PROBLEMS:
             self.troubles.append(DamagedRecord(file, offset, reason, repaired))
         else:
             self.unlisted += 1
@@ -139,7 +139,7 @@ class _File:
         except store.StoreError as error:
             self.report.tell(self.name, 0, str(error))
         except stored_record.WarcReadError:
-            rows = Capture.objects.filter(warc=self.known).count() if self.known else 0
+            rows = IndexedCapture.objects.filter(warc=self.known).count() if self.known else 0
             self.report.tell(self.name, 0, f"the file is gone, and with it {rows} captures; restore it from a copy")
 
     def _check(self, path: Path) -> None:

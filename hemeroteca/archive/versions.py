@@ -6,7 +6,7 @@ from pathlib import Path
 from django.conf import settings
 
 from hemeroteca.archive import queries, services
-from hemeroteca.archive.values import CaptureRow
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.warc import WarcReadError, payload_digest
 from hemeroteca.warc.keys import DOM
 

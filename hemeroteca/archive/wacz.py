@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 
 from hemeroteca import __version__, extract
 from hemeroteca.archive import cdx, content, zipnum
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.archive.drafts import draft, workshop
 from hemeroteca.archive.export import POSTED, Exported, Progress, write_warc
 from hemeroteca.archive.selection import Selection
-from hemeroteca.archive.values import CaptureRow
 from hemeroteca.warc import Problem, WarcReadError, captures, keys
 from hemeroteca.warc.exchanges import Exchange
 from hemeroteca.warc.store import reading_ahead

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hemeroteca.change.comparison import Comparison, compare
     from hemeroteca.change.diffs import Row, side_by_side, text_diff
     from hemeroteca.change.highlight import highlighted_page
-    from hemeroteca.change.judgement import Change
+    from hemeroteca.change.judgement import Judgement
     from hemeroteca.change.noise_model import NoiseModel, NoiseSighting, sightings
     from hemeroteca.change.report import as_json, pdf_report
     from hemeroteca.change.site_rules import ChangeRules, RulesError, check
@@ -24,7 +24,7 @@ else:
         comparison="Comparison compare",
         diffs="Row side_by_side text_diff",
         highlight="highlighted_page",
-        judgement="Change",
+        judgement="Judgement",
         noise_model="NoiseModel NoiseSighting sightings",
         report="as_json pdf_report",
         site_rules="ChangeRules RulesError check",
@@ -32,9 +32,9 @@ else:
     )
 
 __all__ = [
-    "Change",
     "ChangeRules",
     "Comparison",
+    "Judgement",
     "NoiseModel",
     "NoiseSighting",
     "Row",

@@ -16,7 +16,7 @@ from typing import Any
 from resiliparse.parse.html import DOMNode
 
 from hemeroteca.change import diffs, noise, picture, site_rules, visit_moment
-from hemeroteca.change.judgement import WEIGHTS, Change, ChangedBlock, Resource
+from hemeroteca.change.judgement import WEIGHTS, ChangedBlock, Judgement, Resource
 from hemeroteca.change.sequences import common_prefix, common_suffix
 from hemeroteca.change.site_rules import ChangeRules
 from hemeroteca.change.snapshot import Parts, Snapshot, blocks, is_said, path, take_apart, tidy
@@ -47,7 +47,7 @@ def compare(
     learned: frozenset[str] | None = None,
     *,
     view: bool = True,
-) -> Change:
+) -> Judgement:
     """How `new` differs from `old`.
 
     With `learned` (`NoiseModel.noisy`), blocks known as noise are put aside and all others are named. Without `view`
@@ -72,7 +72,7 @@ class Comparison:
         picture_same = old.screenshot == new.screenshot or not (old.screenshot and new.screenshot)
         self._read = None if old.body == new.body and picture_same else _Comparison(old, new, given, learned, view)
         if self._read is None:
-            self.change = Change(same_bytes=True, content=status, threshold=given.threshold)
+            self.change = Judgement(same_bytes=True, content=status, threshold=given.threshold)
         else:
             self.change = self._read.change(status)
 
@@ -103,14 +103,14 @@ class _Comparison:
         self.resources: list[Resource] = []
         self.words = 0, 0
 
-    def change(self, status: dict[str, float]) -> Change:
+    def change(self, status: dict[str, float]) -> Judgement:
         content = {**self._content(), **status}
         weights = WEIGHTS | site_rules.weights_of(self.given.weights)
         vectors = [self._view() if self.view else {}, self._form(), content]
         for vector in vectors:
             for name, value in vector.items():
                 vector[name] = round(min(1.0, max(0.0, value * weights.get(name, 1.0))), 6)
-        return Change(
+        return Judgement(
             view=vectors[0],
             form=vectors[1],
             content=vectors[2],

@@ -25,7 +25,7 @@ class Resource(msgspec.Struct, frozen=True):
     text: str = ""  # of a description: what it was → what it is
 
 
-class Change(msgspec.Struct, frozen=True):
+class Judgement(msgspec.Struct, frozen=True):
     """How the new version differs from the old one. Every component and each of the three sums lies in [0, 1]."""
 
     same_bytes: bool = False

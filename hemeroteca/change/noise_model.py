@@ -5,7 +5,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from hemeroteca.change.judgement import Change, ChangedBlock
+from hemeroteca.change.judgement import ChangedBlock, Judgement
 
 # visits of a page after the first at which the block differed there, which proves nothing of the others
 FEW_VISITS = 3  # for blocks in which only digits and codes change, or whose old texts come back; of all pages together
@@ -56,7 +56,7 @@ class NoiseModel(msgspec.Struct, omit_defaults=True):
     visits: int = 0
     blocks: dict[str, _Seen] = {}
 
-    def observe(self, change: Change, page: int = 0) -> None:
+    def observe(self, change: Judgement, page: int = 0) -> None:
         """Learn from the comparison of two visits of a page that followed each other, also of equal ones."""
         self.learn(sightings(change), page)
 
@@ -121,7 +121,7 @@ class NoiseModel(msgspec.Struct, omit_defaults=True):
         seen.texts = [*seen.texts, sighting.text][-REMEMBERED:]
 
 
-def sightings(change: Change) -> list[NoiseSighting]:
+def sightings(change: Judgement) -> list[NoiseSighting]:
     """What a comparison teaches about the blocks of a page. Several at one path are one to the model."""
     together: dict[str, list[ChangedBlock]] = {}
     for block in change.blocks:

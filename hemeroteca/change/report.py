@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from hemeroteca.change import fonts
 from hemeroteca.change.comparison import compare
 from hemeroteca.change.diffs import Row, Stretch, changed_runs, side_by_side, text_diff
-from hemeroteca.change.judgement import Change
+from hemeroteca.change.judgement import Judgement
 from hemeroteca.change.site_rules import ChangeRules
 from hemeroteca.change.snapshot import Snapshot
 
@@ -23,7 +23,7 @@ _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206
 
 
 def as_json(
-    old: Snapshot, new: Snapshot, given: ChangeRules = _DEFAULTS, change: Change | None = None
+    old: Snapshot, new: Snapshot, given: ChangeRules = _DEFAULTS, change: Judgement | None = None
 ) -> dict[str, Any]:
     """Facts of a comparison: the three sums, their components, the total, the verdict and the text."""
     change = change or compare(old, new, given)
@@ -52,7 +52,7 @@ def pdf_report(
     new: Snapshot,
     given: ChangeRules = _DEFAULTS,
     *,
-    change: Change | None = None,
+    change: Judgement | None = None,
     names: tuple[str, str] = ("before", "after"),
 ) -> bytes:
     """A report of the comparison with the passages that differ."""
@@ -73,7 +73,7 @@ class _Line(NamedTuple):
     space: float = 0.0  # before it
 
 
-def _summary(url: str, change: Change, names: tuple[str, str]) -> Iterator[_Line]:
+def _summary(url: str, change: Judgement, names: tuple[str, str]) -> Iterator[_Line]:
     yield _Line([Stretch("equal", url or "Comparison")], 14.0)
     yield _Line([Stretch("delete", f"− {names[0]}")])
     yield _Line([Stretch("insert", f"+ {names[1]}")])

@@ -53,9 +53,9 @@ class _Visit:
         self.zones: set[int] = set()
         count = 0
         for line in filter(_may_tell, lines):
-            told = [self._told(kind, match) for kind in KINDS for match in kind.finditer(line)]
-            count += bool(told)
-            self.zones.update(*told)
+            showing = [self._zones_showing(kind, match) for kind in KINDS for match in kind.finditer(line)]
+            count += bool(showing)
+            self.zones.update(*showing)
         if count > MAX_TOLD:
             self.zones = set()
 
@@ -74,9 +74,9 @@ class _Visit:
         return line
 
     def _marked(self, zones: set[int], kind: re.Pattern[str], match: re.Match[str]) -> str:
-        return match[0] if zones.isdisjoint(self._told(kind, match)) else noise.MARK
+        return match[0] if zones.isdisjoint(self._zones_showing(kind, match)) else noise.MARK
 
-    def _told(self, kind: re.Pattern[str], match: re.Match[str]) -> Sequence[int]:
+    def _zones_showing(self, kind: re.Pattern[str], match: re.Match[str]) -> Sequence[int]:
         """The zones whose clock or calendar showed this at the visit."""
         if kind is _SECONDS:
             return ZONES if abs(int(match[0][:10]) - self.at.timestamp()) <= 60 * SLACK else ()

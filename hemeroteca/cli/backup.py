@@ -19,7 +19,7 @@ def backup(
 ) -> None:
     """Copy the data folder, also while the system runs. The copy is an instance of its own."""
     common.setup(must_exist=True)
-    from hemeroteca.engine.jobs import Backup
+    from hemeroteca.engine.job_kinds import Backup
     from hemeroteca.instance.backup import BackupReport
 
     report = run_job("instance.backup", Backup(str(target.absolute()), with_key), BackupReport, json, background)

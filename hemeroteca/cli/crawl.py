@@ -15,8 +15,8 @@ from hemeroteca.cli import common
 
 if TYPE_CHECKING:
     from hemeroteca.engine.loop import Engine
+    from hemeroteca.frontier.crawl_counts import Counts
     from hemeroteca.frontier.models import Crawl
-    from hemeroteca.frontier.values import Counts
     from hemeroteca.ingest.pool import ReaderProcess
 
 PATIENCE = 3.0  # seconds for the engine at work to take up a crawl

@@ -325,7 +325,7 @@ def harvest(
     readers = own_readers()
     common.setup()
     from hemeroteca.cli.job import run_job
-    from hemeroteca.geo.jobs import Harvested, HarvestOrder
+    from hemeroteca.geo.job_kinds import Harvested, HarvestOrder
 
     done = run_job("geo.harvest", HarvestOrder(url, kind), Harvested, json, background)
     if done.crawl is not None:
@@ -352,7 +352,7 @@ def check(
     """Look whether services work; their states and reliability follow from it."""
     common.setup(must_exist=True)
     from hemeroteca.cli.job import run_job
-    from hemeroteca.geo.jobs import CheckOrder, CheckReport
+    from hemeroteca.geo.job_kinds import CheckOrder, CheckReport
 
     order = CheckOrder(numbers or [], deep, limit, every)
     done = run_job("geo.check", order, CheckReport, json, background)

@@ -27,25 +27,28 @@ def propose(
     setup()
     from hemeroteca.accounts import Actor
     from hemeroteca.accounts import services as accounts
-    from hemeroteca.fleet import loads
+    from hemeroteca.fleet import load_tests
 
-    wanted = loads.LoadTestOrder(url=url, rate=rate, ramp_seconds=ramp_seconds, hold_seconds=hold_seconds)
-    made = loads.propose(Actor.of(accounts.find_user(user)), wanted)
+    wanted = load_tests.LoadTestOrder(url=url, rate=rate, ramp_seconds=ramp_seconds, hold_seconds=hold_seconds)
+    made = load_tests.propose(Actor.of(accounts.find_user(user)), wanted)
     if json:
         tell(_facts(made))
         return
     typer.echo(str(made.public_id))
-    typer.echo(f"put this line into {loads.PATH} of {made.host}, at every address of it: {loads.proof(made)}", err=True)
+    typer.echo(
+        f"put this line into {load_tests.PATH} of {made.host}, at every address of it: {load_tests.proof(made)}",
+        err=True,
+    )
 
 
 @app.command("list", action="fleet.loads")
 def listing(json: Json = False) -> None:
     """Tests, newest first."""
     setup()
-    from hemeroteca.fleet import loads
+    from hemeroteca.fleet import load_tests
 
     tell_all(
-        loads.tests(actor()),
+        load_tests.tests(actor()),
         json,
         (Column("id", no_wrap=True), "page", "owner", "state", "per second", "why"),
         lambda one: (one.public_id, one.url, one.owner.name, one.state, one.rate, one.reason),
@@ -59,9 +62,9 @@ def start(test: Id, json: Json = False) -> None:
     setup()
     from django.conf import settings
 
-    from hemeroteca.fleet import loads
+    from hemeroteca.fleet import load_tests
 
-    found = loads.start(actor(), loads.find(actor(), test), settings.CONFIG)
+    found = load_tests.start(actor(), load_tests.find(actor(), test), settings.CONFIG)
     answer(json, _facts(found), f"{found.host} is tested at {', '.join(found.addresses)}")
 
 
@@ -69,10 +72,10 @@ def start(test: Id, json: Json = False) -> None:
 def stop(test: Id) -> None:
     """Nothing more is handed out from this moment."""
     setup()
-    from hemeroteca.fleet import loads
+    from hemeroteca.fleet import load_tests
 
-    found = loads.find(actor(), test)
-    loads.stop(actor(), found)
+    found = load_tests.find(actor(), test)
+    load_tests.stop(actor(), found)
     typer.echo(f"{test}: {found.state}")
 
 
@@ -80,10 +83,10 @@ def stop(test: Id) -> None:
 def show(test: Id, json: Json = False) -> None:
     """Requests, errors and percentiles of answer times, second by second."""
     setup()
-    from hemeroteca.fleet import loads
+    from hemeroteca.fleet import load_tests
 
-    found = loads.find(actor(), test)
-    report = loads.report(found)
+    found = load_tests.find(actor(), test)
+    report = load_tests.report(found)
     if json:
         tell({**_facts(found), "report": msgspec.to_builtins(report)})
         return
@@ -97,8 +100,8 @@ def show(test: Id, json: Json = False) -> None:
 
 
 def _facts(test: Any) -> dict[str, Any]:
-    from hemeroteca.fleet import loads
+    from hemeroteca.fleet import load_tests
 
     known = picked(test, "url", "state", "reason", "rate", "ramp_seconds", "hold_seconds", "addresses")
-    proof = {"proof_path": loads.PATH, "proof": loads.proof(test)}
+    proof = {"proof_path": load_tests.PATH, "proof": load_tests.proof(test)}
     return {"id": str(test.public_id), "owner": test.owner.name, **known, **proof}

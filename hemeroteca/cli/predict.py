@@ -27,7 +27,7 @@ def calibrate(
     common.setup(must_exist=True)
     from hemeroteca.cli.job import run_job
     from hemeroteca.predict.calibration import Bin
-    from hemeroteca.watch.jobs import Calibrate, Calibrated
+    from hemeroteca.watch.job_kinds import Calibrate, Calibrated
 
     facts = run_job("predict.calibrate", Calibrate(bins, keep), Calibrated, json, background).facts
     rows = [Bin(**row) for row in facts["bins"]]

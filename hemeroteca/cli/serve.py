@@ -124,7 +124,7 @@ def _run(settings: config.Config) -> None:
         programs.append(replay.program(settings, instance, with_pywb, replay_url, console, port, shared))
     try:
         ear = instance.ear("supervisor")
-        Supervisor(programs, _say, ear=ear, told=instance.processes_path).run()
+        Supervisor(programs, _say, ear=ear, report_file=instance.processes_path).run()
     finally:
         instance.processes_path.unlink(missing_ok=True)
         for listener in [*sockets, *replay_sockets]:

@@ -133,7 +133,7 @@ def _as_job(order: "Experiment", json: bool, background: bool) -> dict[str, Any]
     """With what the instance knows, in its list of jobs."""
     common.setup(must_exist=True)
     from hemeroteca.cli.job import run_job
-    from hemeroteca.watch.jobs import Simulated
+    from hemeroteca.watch.job_kinds import Simulated
 
     return run_job("predict.simulate", order, Simulated, json, background).facts
 

@@ -7,7 +7,7 @@ import typer
 from hemeroteca.cli import common
 
 if TYPE_CHECKING:
-    from hemeroteca.frontier.values import SiteSettings
+    from hemeroteca.frontier.site_settings import SiteSettings
 
 app = common.Verbs()
 
@@ -78,7 +78,7 @@ def noise(
 def _print(host: str, settings: "SiteSettings", json: bool) -> None:
     import msgspec
 
-    from hemeroteca.frontier.values import SECRETS
+    from hemeroteca.frontier.site_settings import SECRETS
 
     shown = msgspec.structs.asdict(settings)
     shown |= {name: "(set)" for name in SECRETS if shown[name]}

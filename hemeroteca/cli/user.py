@@ -77,7 +77,7 @@ def invite(
     """Print a link with which one person may make an account."""
     setup()
     from hemeroteca.accounts import services
-    from hemeroteca.instance.address import own_address
+    from hemeroteca.instance.public_url import own_address
 
     typer.echo(own_address(services.invite(actor(), role, days=days).path))
 

@@ -355,7 +355,7 @@ def refresh(
 ) -> None:
     """Bring what is new of articles that are due."""
     common.setup(must_exist=True)
-    from hemeroteca.wiki.jobs import Follow, Refresh, Refreshed
+    from hemeroteca.wiki.job_kinds import Follow, Refresh, Refreshed
     from hemeroteca.wiki.models import Wiki
     from hemeroteca.wiki.streams import Followed
 
@@ -381,7 +381,7 @@ def verify(
     """Walk all revisions of articles again: what came, changed or went meanwhile."""
     common.setup(must_exist=True)
     from hemeroteca.wiki.extraction import Extracted
-    from hemeroteca.wiki.jobs import VerifyArticles
+    from hemeroteca.wiki.job_kinds import VerifyArticles
 
     done = run_job("wiki.verify", VerifyArticles(titles=list(titles or ()), wiki=wiki), Extracted, json, background)
     if json:
@@ -405,7 +405,7 @@ def import_(
     """Bring histories from a dump. What is kept already is known and skipped."""
     common.setup()
     from hemeroteca.wiki.dumps import ImportedDump
-    from hemeroteca.wiki.jobs import ImportDump
+    from hemeroteca.wiki.job_kinds import ImportDump
 
     order = ImportDump(file=str(file.absolute()), wiki=wiki, locale=locale, text=text)
     done = run_job("wiki.import", order, ImportedDump, json, background)
@@ -435,7 +435,7 @@ def export(
     """Hand out histories: XML for MediaWiki, Parquet or CSV, with licence, time and limits stated."""
     common.setup(must_exist=True)
     from hemeroteca.wiki.history_export import ExportedHistory
-    from hemeroteca.wiki.jobs import ExportHistory
+    from hemeroteca.wiki.job_kinds import ExportHistory
 
     to_output = str(target) == "-"
     if to_output and background:
@@ -466,7 +466,7 @@ def compact(
 ) -> None:
     """Make few files of many, for speed; others may read and write meanwhile."""
     common.setup(must_exist=True)
-    from hemeroteca.wiki.jobs import Compact, Compacted
+    from hemeroteca.wiki.job_kinds import Compact, Compacted
 
     done = run_job("wiki.compact", Compact(everything=everything), Compacted, json, background)
     common.answer(json, done, f"{done.files} files fewer")

@@ -39,7 +39,7 @@ from hemeroteca.accounts.permissions import ACTIONS, SCOPES, covers, may_try
 from hemeroteca.console.middleware import display_of
 from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.errors import Conflict, Invalid, NotFound
-from hemeroteca.instance.address import own_address
+from hemeroteca.instance.public_url import own_address
 from hemeroteca.plain import whole_number
 
 TO_SIGN_IN = RedirectView.as_view(pattern_name="sign-in", query_string=True)

@@ -29,10 +29,10 @@ from hemeroteca.accounts import STRANGER, Actor, can, require
 from hemeroteca.accounts import services as accounts
 from hemeroteca.archive import content, erasure, lookup, notes, rendered, stats
 from hemeroteca.archive import queries as archive
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.archive.citation import cite
-from hemeroteca.archive.jobs import Export, exported_file, exports_folder
+from hemeroteca.archive.job_kinds import Export, exported_file, exports_folder
 from hemeroteca.archive.selection import Selection
-from hemeroteca.archive.values import CaptureRow
 from hemeroteca.change.highlight import POLICY
 from hemeroteca.console import publishing, uploads
 from hemeroteca.console.section import ConsolePage, Section

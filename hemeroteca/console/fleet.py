@@ -24,7 +24,8 @@ from hemeroteca.accounts.models import User
 from hemeroteca.console import charts
 from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.errors import Invalid, NotFound, Refused
-from hemeroteca.fleet import assignment, fetches, loads, protocol, queries, services, vantage
+from hemeroteca.fleet import assignment, fetches, protocol, queries, services, vantage
+from hemeroteca.fleet import load_tests as load_testing
 from hemeroteca.fleet.accounting import Kind
 from hemeroteca.fleet.models import Device
 from hemeroteca.outgoing import download
@@ -327,11 +328,11 @@ def load_tests(request: HttpRequest) -> HttpResponse:
 
     def order(form: dict[str, str]) -> HttpResponse:
         numbers = {name: _whole(form[name]) for name in ("rate", "ramp_seconds", "hold_seconds")}
-        test = loads.propose(actor, loads.LoadTestOrder(url=form["url"], **numbers))
+        test = load_testing.propose(actor, load_testing.LoadTestOrder(url=form["url"], **numbers))
         return redirect("fleet-load", test.public_id)
 
     def shown() -> dict[str, Any]:
-        return {"tests": [(one, LOADS[one.state]) for one in loads.tests(actor)]}
+        return {"tests": [(one, LOADS[one.state]) for one in load_testing.tests(actor)]}
 
     form = {"url": "", "rate": "10", "ramp_seconds": "30", "hold_seconds": "60"}
     return _order_page(request, "console/fleet_loads.html", form, order, shown)
@@ -339,15 +340,15 @@ def load_tests(request: HttpRequest) -> HttpResponse:
 
 def load_test(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     actor = Actor.of(request.user)
-    test = loads.find(actor, public_id)
+    test = load_testing.find(actor, public_id)
     if request.method == "POST":
         with _told(request):
             if request.POST.get("do") == "start":
-                loads.start(actor, test, settings.CONFIG)
+                load_testing.start(actor, test, settings.CONFIG)
             else:
-                loads.stop(actor, test)
+                load_testing.stop(actor, test)
         return redirect("fleet-load", public_id)
-    report = loads.report(test)
+    report = load_testing.report(test)
 
     def curves(value: str, of: str, fields: dict[str, str], unit: str, by_title: str = "") -> Any:
         """A line over the seconds for each of these fields."""
@@ -364,8 +365,8 @@ def load_test(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
         "test": test,
         "label": LOADS[test.state],
         "report": report,
-        "proof": loads.proof(test),
-        "path": loads.PATH,
+        "proof": load_testing.proof(test),
+        "path": load_testing.PATH,
         "times": curves("milliseconds", "share", shares, _("milliseconds"), _("of the answers")),
         "counts": curves("requests", "kind", kinds, _("requests")),
     }

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 
 from hemeroteca.accounts import Actor
-from hemeroteca.archive.jobs import exported_file
+from hemeroteca.archive.job_kinds import exported_file
 from hemeroteca.console import names
 from hemeroteca.console.search import number_in
 from hemeroteca.console.templatetags.console import count
@@ -67,7 +67,7 @@ def job(request: HttpRequest, number: int) -> HttpResponse:
     context = {
         "job": shown(actor, found),
         "lines": lines,
-        "arguments": _told(told.arguments),
+        "arguments": _argument_rows(told.arguments),
         "result": facts,
         "exported": exported_file(found),
     }
@@ -80,15 +80,15 @@ def _amount(name: str, value: Any) -> Any:
     return filesizeformat(value) if name == "bytes" else count(value)
 
 
-def _told(arguments: dict[str, Any]) -> list[tuple[str, Any]]:
+def _argument_rows(arguments: dict[str, Any]) -> list[tuple[str, Any]]:
     """Arguments for people: lists without their brackets, what is inside others with its own names."""
-    told: list[tuple[str, Any]] = []
+    rows: list[tuple[str, Any]] = []
     for name, value in arguments.items():
         if isinstance(value, dict):
-            told += [(f"{name}.{inner}", found) for inner, found in _told(value)]
+            rows += [(f"{name}.{inner}", found) for inner, found in _argument_rows(value)]
         else:
-            told.append((name, ", ".join(map(str, value)) if isinstance(value, list) else value))
-    return told
+            rows.append((name, ", ".join(map(str, value)) if isinstance(value, list) else value))
+    return rows
 
 
 @never_cache

@@ -13,7 +13,7 @@ from django.utils.deprecation import MiddlewareMixin
 
 from hemeroteca.accounts.display import COOKIE, Display, read, read_cookie
 from hemeroteca.errors import Refused
-from hemeroteca.ingest.costly import asker
+from hemeroteca.ingest.heavy_reads import asker
 
 # Nothing but our own files. A page of the archive that slipped through escaping could still run nothing.
 CONTENT_SECURITY_POLICY = (

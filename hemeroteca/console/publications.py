@@ -17,9 +17,9 @@ from django.views.decorators.cache import never_cache
 from hemeroteca.accounts import STRANGER, can
 from hemeroteca.archive import content, lookup
 from hemeroteca.archive import queries as archive
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.archive.citation import cite
 from hemeroteca.archive.selection import Selection
-from hemeroteca.archive.values import CaptureRow
 from hemeroteca.console import archive as archive_pages
 from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.errors import Invalid, NotFound, Refused

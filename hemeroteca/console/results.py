@@ -17,7 +17,7 @@ from hemeroteca.archive import queries as archive
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier.models import Page
 from hemeroteca.search import portal, semantic
-from hemeroteca.search.index.versions import has_versions
+from hemeroteca.search.index.version_index import has_versions
 from hemeroteca.search.query.clauses import Note
 from hemeroteca.search.query.query_filters import filters, loosened, narrowed, without
 from hemeroteca.search.ranking import Preferences
@@ -26,7 +26,7 @@ from hemeroteca.search.score_explanation import Explanation
 from hemeroteca.watch.saved_searches import feed_path
 
 FACET_VALUES = 6
-MOST_OFFERS, OFFER_SECONDS = 6, 1.0  # queries tried when one finds nothing, and for how long
+MAX_OFFERS, OFFER_SECONDS = 6, 1.0  # queries tried when one finds nothing, and for how long
 FACETS = {
     "host": (gettext_lazy("Host"), "host:{}"),
     "language": (gettext_lazy("Language"), "lang:{}"),
@@ -218,7 +218,7 @@ def _language(code: str) -> str:
 
 def _offers(asked: Asked, of_all_versions: bool, wanted: SearchOptions) -> list[dict[str, Any]]:
     """What would find something where this finds nothing: less of the query, or what stood there before."""
-    tried = [replace(asked, query=query) for query in loosened(asked.query)[:MOST_OFFERS]]
+    tried = [replace(asked, query=query) for query in loosened(asked.query)[:MAX_OFFERS]]
     if not of_all_versions and has_versions(settings.INSTANCE.index_dir):
         tried.append(replace(asked, past=True))
     offers = []

@@ -24,7 +24,7 @@ from hemeroteca.console.results import SORTS, Asked, ResultsPart, explanation, f
 from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.errors import Invalid, NotFound, Unavailable
 from hemeroteca.search import portal
-from hemeroteca.search.index.versions import has_versions
+from hemeroteca.search.index.version_index import has_versions
 from hemeroteca.search.query.clauses import Note
 from hemeroteca.watch import queries as watch
 from hemeroteca.watch import saved_searches

@@ -27,7 +27,7 @@ from lxml import html
 
 from hemeroteca import change, urls
 from hemeroteca.accounts import Actor, can
-from hemeroteca.archive import content, rendered, stills
+from hemeroteca.archive import content, rendered, single_file
 from hemeroteca.archive import queries as archive
 from hemeroteca.change.outline import Element, outline
 from hemeroteca.console import charts
@@ -614,7 +614,7 @@ def still(request: HttpRequest, number: int, record_id: UUID) -> HttpResponse:
     services.find(min(number, (1 << 63) - 1), Actor.of(request.user), "watch.change")
     capture = archive.by_record(record_id)
     try:
-        root = stills.still(capture) if capture is not None else None
+        root = single_file.still(capture) if capture is not None else None
     except (WarcReadError, Busy) as error:
         raise NotFound(str(error))
     if root is None:

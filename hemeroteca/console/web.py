@@ -25,8 +25,8 @@ from hemeroteca import usage
 from hemeroteca.console.wsgi import application  # sets Django up; first
 
 from hemeroteca.engine.overview import watch_pace  # isort: skip
-from hemeroteca.ingest.costly import network  # isort: skip
-from hemeroteca.wiki import apart  # isort: skip
+from hemeroteca.ingest.heavy_reads import network  # isort: skip
+from hemeroteca.wiki import query_process  # isort: skip
 
 THREADS = 8
 CONNECTIONS = 500
@@ -51,7 +51,7 @@ def main(descriptors: list[int]) -> None:
         options["trusted_proxy"] = "127.0.0.1"
         options["trusted_proxy_headers"] = {"x-forwarded-for", "x-forwarded-proto"}
     watch_pace()
-    apart.begin()
+    query_process.begin()
     waitress.server.TcpWSGIServer.channel_class = BoundedChannel
     server = waitress.server.create_server(
         application,

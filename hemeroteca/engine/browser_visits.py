@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hemeroteca.engine.rendering import BROWSER_TROUBLES, PageRules, is_met, requisites
-from hemeroteca.engine.robots import robots_visit
+from hemeroteca.engine.robots_visits import robots_visit
 from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Result
 from hemeroteca.fetch.browser import Rendered

@@ -34,7 +34,7 @@ from hemeroteca.frontier.hosts import HostQueue
 from hemeroteca.frontier.lease import Lease
 from hemeroteca.frontier.robots import origin_of
 from hemeroteca.frontier.visit import Ending, How, Visit
-from hemeroteca.urls.robots import Robots
+from hemeroteca.urls.robots_txt import Robots
 from hemeroteca.warc import Capture
 from hemeroteca.warc.capture import decoded
 
@@ -111,7 +111,7 @@ class FleetVisits:
         self._guard = Guard(config.allow_private, config.allow_networks)
         self._settings = protocol.FleetSettings()
         self._lenders: dict[int, Lender] = {}
-        self._standings: dict[tuple[int, str], trust.Standing] = {}
+        self._reputations: dict[tuple[int, str], trust.Reputation] = {}
         self._closed: frozenset[str] = frozenset()
         self._own_hosts: set[int] = set()  # their robots.txt lets the engine in, not the fleet
         self._blocks: dict[int, Out] = {}
@@ -268,7 +268,7 @@ class FleetVisits:
                 told.devices, told.checked = brought.devices, brought.checked
             resolved.append(told)
         if verdicts or resolved:
-            dispatch.keep(verdicts, self._standings, resolved, self._settings.device_percent)
+            dispatch.keep(verdicts, self._reputations, resolved, self._settings.device_percent)
 
     def answered_head(self, visit: Visit, result: Result) -> None:
         """The answer to HEAD, which is kept nowhere."""
@@ -302,11 +302,11 @@ class FleetVisits:
         self._lenders = {lender.id: lender for lender in lenders if lender.id not in self._passive}
         self._closed = dispatch.closed_hosts()
         vantage.start_due()
-        unknown = [one for one in self._lenders.values() if (one.id, one.version) not in self._standings]
+        unknown = [one for one in self._lenders.values() if (one.id, one.version) not in self._reputations]
         if unknown:
-            found = dispatch.standings(unknown)
+            found = dispatch.reputations(unknown)
             for one in unknown:
-                self._standings[one.id, one.version] = found.get((one.id, one.version), trust.Standing())
+                self._reputations[one.id, one.version] = found.get((one.id, one.version), trust.Reputation())
         if self._blocks:
             for number in dispatch.expired():
                 if number in self._blocks:
@@ -694,8 +694,8 @@ class FleetVisits:
         return all(own.allows(url, mine) == told.allows(url, theirs) for url in addresses)
 
     def _first(self, visit: Visit, run: Run, lender: Lender, result: Result, leased_ms: int) -> None:
-        standing = self._standings.setdefault((lender.id, lender.version), trust.Standing())
-        check = trust.check_for(standing, random.random())  # noqa: S311 - not the device's seed
+        reputation = self._reputations.setdefault((lender.id, lender.version), trust.Reputation())
+        check = trust.check_for(reputation, random.random())  # noqa: S311 - not the device's seed
         if lender.trusted and check is trust.Check.PEER:
             check = trust.Check.NONE
         if self._suspects[lender.id] > 0:
@@ -803,12 +803,12 @@ class FleetVisits:
         old: bool = False,
     ) -> None:
         place = lender.id, lender.version
-        standing = self._standings.setdefault(place, trust.Standing())
+        reputation = self._reputations.setdefault(place, trust.Reputation())
         if verdict == Answer.Verdict.VALID:
-            self._standings[place] = standing.confirmed(old)
+            self._reputations[place] = reputation.confirmed(old)
         elif verdict == Answer.Verdict.INVALID:
             self._caught_ms[lender.id] = services.now_ms()
-            self._standings[place] = standing.refuted()
+            self._reputations[place] = reputation.refuted()
             lender.slowed = True
         self._verdicts.append(
             Verdict(
@@ -820,7 +820,7 @@ class FleetVisits:
                 size=result.body.size,
                 verdict=verdict,
                 audited=audited,
-                checks=self._standings[place].valid,
+                checks=self._reputations[place].valid,
             )
         )
 

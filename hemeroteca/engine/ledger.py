@@ -11,10 +11,10 @@ from django.db import transaction
 
 from hemeroteca.config import Config
 from hemeroteca.engine.sinks import Arrival, Sink, of_rooms
-from hemeroteca.engine.sinks.archive import ArchiveSink, PayloadGoneError
-from hemeroteca.engine.sinks.links import LinksSink
-from hemeroteca.engine.sinks.noise import NoiseSink
-from hemeroteca.engine.sinks.search import SearchSink
+from hemeroteca.engine.sinks.archive_sink import ArchiveSink, PayloadGoneError
+from hemeroteca.engine.sinks.links_sink import LinksSink
+from hemeroteca.engine.sinks.noise_sink import NoiseSink
+from hemeroteca.engine.sinks.search_sink import SearchSink
 from hemeroteca.instance import Instance
 
 

@@ -21,12 +21,12 @@ from hemeroteca.engine.ledger import Ledger
 from hemeroteca.engine.orders import Orders
 from hemeroteca.engine.rebuild import Rereads
 from hemeroteca.engine.rendering import Rendering
-from hemeroteca.engine.robots import RobotsFiles
+from hemeroteca.engine.robots_visits import RobotsFiles
 from hemeroteca.engine.runs import Run
 from hemeroteca.engine.search_upkeep import SearchUpkeep
 from hemeroteca.engine.sinks import Arrival
-from hemeroteca.engine.sinks.frontier import FrontierSink
-from hemeroteca.engine.sinks.watch import WatchSink
+from hemeroteca.engine.sinks.frontier_sink import FrontierSink
+from hemeroteca.engine.sinks.watch_sink import WatchSink
 from hemeroteca.engine.visits import Visits
 from hemeroteca.fetch import Fetcher, FetchSettings
 from hemeroteca.frontier import queries, services

@@ -10,8 +10,8 @@ from hemeroteca.engine.runs import Run
 from hemeroteca.errors import Refused
 from hemeroteca.fleet import fetches
 from hemeroteca.frontier import crawl_orders, prioritisers, queries, services, thesauri
+from hemeroteca.frontier.crawl_counts import Counts
 from hemeroteca.frontier.models import Crawl
-from hemeroteca.frontier.values import Counts
 from hemeroteca.instance.status import Trouble, set_aside
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.warc.timestamps import iso

@@ -87,10 +87,10 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     from django.conf import settings
     from django.db.models import Count, Min, Q, Sum
 
-    from hemeroteca.archive.models import Capture, WarcFile
+    from hemeroteca.archive.models import IndexedCapture, WarcFile
     from hemeroteca.archive.stats import growth
     from hemeroteca.frontier import queries
-    from hemeroteca.frontier.models import Crawl, Host, Page, Visit
+    from hemeroteca.frontier.models import Crawl, Host, Page, QueuedVisit
     from hemeroteca.search.index import count_documents
     from hemeroteca.urls import UrlRole
 
@@ -98,7 +98,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     live = read_engine_status(instance)
     names = {state.value: state.name.lower() for state in State}
     by_state, by_crawl = Counter[int](), Counter[tuple[int, int]]()
-    for crawl, state, count in Visit.objects.values_list("crawl_id", "state").annotate(Count("id")):
+    for crawl, state, count in QueuedVisit.objects.values_list("crawl_id", "state").annotate(Count("id")):
         by_state[state] += count
         by_crawl[crawl, state] += count
     by_state[State.DONE] = Page.objects.filter(versions__gt=0).count()  # whoever wants to visit them again
@@ -107,10 +107,10 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
         by_state[State.QUEUED] += live.queued - sum(by_crawl[crawl, State.QUEUED] for crawl in running)
     reasons: dict[tuple[str, str], ReasonStatus] = {}
     # answered with an error, which was captured; a sitemap is no page
-    answered = Visit.objects.filter(state=State.DONE, reason__startswith="http-").exclude(role=UrlRole.SITEMAP)
+    answered = QueuedVisit.objects.filter(state=State.DONE, reason__startswith="http-").exclude(role=UrlRole.SITEMAP)
     by_state[State.FAILED] += answered.count()
     grouped = (
-        Visit.objects.filter(Q(state__in=(State.FAILED, State.EXCLUDED)) | Q(pk__in=answered))
+        QueuedVisit.objects.filter(Q(state__in=(State.FAILED, State.EXCLUDED)) | Q(pk__in=answered))
         .values("state", "reason")
         .annotate(pages=Count("id"), example=Min("page__url"))
         .order_by("-pages")[:500]
@@ -125,8 +125,8 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
         engine=live,
         pages={name: by_state.get(state, 0) for state, name in names.items()},
         hosts=Host.objects.count(),
-        captures=Capture.objects.count(),
-        versions=Capture.objects.filter(version=True).count(),
+        captures=IndexedCapture.objects.count(),
+        versions=IndexedCapture.objects.filter(version=True).count(),
         documents=count_documents(instance.index_dir),
         warc_bytes=WarcFile.objects.aggregate(total=Sum("size"))["total"] or 0,
         database_bytes=sum(map(_size, instance.database_path.parent.glob(f"{instance.database_path.name}*"))),

@@ -16,13 +16,13 @@ from django.db import transaction
 
 from hemeroteca import urls
 from hemeroteca.archive import queries, rendered, services
-from hemeroteca.archive.values import CaptureRow
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.archive.versions import renumber_versions
 from hemeroteca.config import Config
 from hemeroteca.engine.sinks import Arrival
-from hemeroteca.engine.sinks.links import LinksSink
-from hemeroteca.engine.sinks.noise import NoiseSink
-from hemeroteca.engine.sinks.search import SearchSink, read_watermark, write_watermark
+from hemeroteca.engine.sinks.links_sink import LinksSink
+from hemeroteca.engine.sinks.noise_sink import NoiseSink
+from hemeroteca.engine.sinks.search_sink import SearchSink, read_watermark, write_watermark
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.ingest.ingested import Ingested
 from hemeroteca.ingest.ingestion import Ingest
@@ -30,7 +30,7 @@ from hemeroteca.ingest.rules import Rules
 from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.instance import Instance, spool
 from hemeroteca.instance.status import set_aside
-from hemeroteca.search.index.versions import has_versions
+from hemeroteca.search.index.version_index import has_versions
 from hemeroteca.warc import Capture
 from hemeroteca.warc.builder import FINAL_URL
 from hemeroteca.warc.keys import DOM, MARK, SCREENSHOT

@@ -12,13 +12,13 @@ from hemeroteca.archive import queries
 from hemeroteca.archive.rendered import screenshot_of
 from hemeroteca.fetch import FetchSettings, Request, Result
 from hemeroteca.fetch.browser import BrowserFetcher, BrowserSettings, Rendered, missing
-from hemeroteca.fetch.browser.fetcher import Allowed, Answer
+from hemeroteca.fetch.browser.browser_fetcher import Allowed, Answer
 from hemeroteca.frontier.robots import MAX_BYTES, MAX_REDIRECTS, RobotsCache
 from hemeroteca.frontier.visit import Visit
 from hemeroteca.urls.candidate import UrlRole
 from hemeroteca.warc import Location, keys
 
-MOST_WAITING = 16  # pages given to the browser at once; the hosts of further ones wait
+MAX_WAITING = 16  # pages given to the browser at once; the hosts of further ones wait
 # The browser's own troubles, which say nothing about the host.
 BROWSER_TROUBLES = {"browser", "browser-died", "browser-memory", "browser-missing", "page-crashed", "render-timeout"}
 RULES_SECONDS = 10.0  # for a robots.txt that a page waits for
@@ -48,7 +48,7 @@ class Rendering:
 
     @property
     def room(self) -> bool:
-        return self.active < MOST_WAITING
+        return self.active < MAX_WAITING
 
     def submit(self, request: Request, done: Callable[[Rendered], None], allowed: Allowed | None) -> None:
         if self._fetcher is None:

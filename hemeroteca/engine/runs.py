@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from hemeroteca.engine import reasons
 from hemeroteca.focus.definition import CompiledFocus
-from hemeroteca.frontier.values import Counts
+from hemeroteca.frontier.crawl_counts import Counts
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.rules import CrawlOptions
 

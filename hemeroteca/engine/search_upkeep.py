@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from hemeroteca import urls
-from hemeroteca.engine.sinks.search import SearchSink
+from hemeroteca.engine.sinks.search_sink import SearchSink
 from hemeroteca.frontier import queries
 from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.instance import Instance

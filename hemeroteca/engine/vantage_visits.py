@@ -15,7 +15,7 @@ from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Result
 from hemeroteca.fleet import agreement, vantage
 from hemeroteca.fleet.dispatch import Lender
-from hemeroteca.fleet.models import Observation
+from hemeroteca.fleet.models import VantageObservation
 from hemeroteca.frontier.robots import origin_of
 from hemeroteca.frontier.visit import Visit
 from hemeroteca.urls.candidate import UrlRole
@@ -46,8 +46,8 @@ class VantageVisits:
         self._engine = engine
         self._fleet = fleet
         self._looks: dict[Visit, Look] = {}
-        self._evidence: dict[Visit, Observation] = {}  # an errand that brings evidence to the archive
-        self._ready: list[Observation] = []
+        self._evidence: dict[Visit, VantageObservation] = {}  # an errand that brings evidence to the archive
+        self._ready: list[VantageObservation] = []
 
     def holds(self, visit: Visit) -> bool:
         return visit in self._looks
@@ -140,7 +140,7 @@ class VantageVisits:
 
     def _observe(self, visit: Visit, look: Look, lender: Lender | None, result: Result) -> None:
         capture = Capture.fetched(visit.url, result)
-        observation = Observation(
+        observation = VantageObservation(
             run_id=look.run.options.vantage,
             key=visit.key,
             url=visit.url,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from hemeroteca import urls
 from hemeroteca.archive import queries as archive
 from hemeroteca.engine import reasons
-from hemeroteca.engine.robots import why_unreachable
+from hemeroteca.engine.robots_visits import why_unreachable
 from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Request, Result, heads
 from hemeroteca.fetch.body import Body

@@ -12,7 +12,7 @@ the rules of trust, and goes the way of any other capture: ingest, archive, inde
     accounting            the double-entry ledger;  queries: reads for people
     trust                 how much of a device's work is checked (pure);  agreement: whether two answers say the same
     assignment            which device gets a block (pure);  trust_simulator: trust tried on invented devices
-    vantage, loads        the same page from many places; load tests by whoever controls a site
+    vantage, load_tests   the same page from many places; load tests by whoever controls a site
     opt_out               hosts closed by whoever controls them;  geolocation: countries of addresses
     refusals              URLs that look like an attack (pure);  signatures: who we are, signed (Web Bot Auth)
     device                the program on a volunteer's machine, standard library only;  zipapp: the file of it

@@ -16,7 +16,7 @@ from hemeroteca.warc import Capture
 MAX_BYTES = 2 << 20  # of a decoded body that is compared
 MAX_WORDS = 50_000
 SKETCH = 128  # hashes of the text that are kept: similarity to about ± 0.04
-LEAST_SIMILAR = 0.85
+MIN_SIMILARITY = 0.85
 STABLE_HEADERS = ("content-type", "content-language", "location", "content-disposition")
 
 _TAG = re.compile(rb"<(script|style|noscript|template)\b.*?</\1\s*>|<!--.*?-->|<[^>]{0,2000}>", re.S | re.I)
@@ -76,7 +76,7 @@ def difference(one: Fingerprint, other: Fingerprint) -> str:
     for name in ("headers", "links", "numbers"):
         if getattr(one, name) != getattr(other, name):
             return name
-    return "" if similarity(one.sketch, other.sketch) >= LEAST_SIMILAR else "text"
+    return "" if similarity(one.sketch, other.sketch) >= MIN_SIMILARITY else "text"
 
 
 def similarity(one: tuple[int, ...], other: tuple[int, ...]) -> float:

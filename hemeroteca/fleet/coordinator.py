@@ -169,7 +169,7 @@ def received(device: Device, number: int, nonce: str) -> int:
 
 def beat(device: Device, told: protocol.Beat) -> protocol.HeartbeatOrders:
     """A sign of life. The device learns what it must drop: blocks that ended, hosts that closed."""
-    from hemeroteca.fleet import loads
+    from hemeroteca.fleet import load_tests
 
     now = now_ms()
     kept_away = "" if device.state in (Device.State.ACTIVE, Device.State.SLOWED) else _why(device)
@@ -187,7 +187,7 @@ def beat(device: Device, told: protocol.Beat) -> protocol.HeartbeatOrders:
         stop="" if paused else kept_away,
         rest=kept_away if paused else "",
         work=Block.objects.filter(state=Block.State.WAITING, share=device.pk).exists(),
-        load="load" in device.activities and device.state == Device.State.ACTIVE and loads.waiting(),
+        load="load" in device.activities and device.state == Device.State.ACTIVE and load_tests.waiting(),
     )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from hemeroteca import config
 from hemeroteca.fetch import Fetcher, FetchSettings, Guard, Request, Result
 from hemeroteca.fleet.device import startup
-from hemeroteca.fleet.device.fetching import Done, RequestOrder, fetch, refusal
+from hemeroteca.fleet.device.http_requests import Done, RequestOrder, fetch, refusal
 from hemeroteca.fleet.device.result_file import FetchedUrl
 
 

@@ -24,9 +24,9 @@ from hemeroteca.fleet.models import (
     ClosedHost,
     Device,
     DeviceDay,
+    DeviceReputation,
     FetchJob,
     FetchResult,
-    Standing,
     UploadPart,
 )
 from hemeroteca.fleet.services import audit, now_ms
@@ -364,11 +364,11 @@ def _result(record: Record, block: Block, guard: Guard, spool: Path) -> Result |
 # what was judged
 
 
-def standings(devices: Iterable[Lender]) -> dict[tuple[int, str], trust.Standing]:
+def reputations(devices: Iterable[Lender]) -> dict[tuple[int, str], trust.Reputation]:
     wanted = {(one.id, one.version) for one in devices}
-    rows = Standing.objects.filter(device__in={number for number, _ in wanted})
+    rows = DeviceReputation.objects.filter(device__in={number for number, _ in wanted})
     return {
-        (row.device_id, row.version): trust.Standing(row.in_a_row, row.valid, row.invalid, row.slowed)
+        (row.device_id, row.version): trust.Reputation(row.in_a_row, row.valid, row.invalid, row.slowed)
         for row in rows
         if (row.device_id, row.version) in wanted
     }
@@ -376,7 +376,7 @@ def standings(devices: Iterable[Lender]) -> dict[tuple[int, str], trust.Standing
 
 def keep(
     verdicts: Sequence[Verdict],
-    known: dict[tuple[int, str], trust.Standing],
+    known: dict[tuple[int, str], trust.Reputation],
     resolved: Sequence[Resolved],
     device_percent: int,
 ) -> None:
@@ -387,7 +387,7 @@ def keep(
         _keep_results(resolved, device_percent)
 
 
-def _keep_verdicts(verdicts: Sequence[Verdict], known: dict[tuple[int, str], trust.Standing]) -> None:
+def _keep_verdicts(verdicts: Sequence[Verdict], known: dict[tuple[int, str], trust.Reputation]) -> None:
     now = now_ms()
     Answer.objects.bulk_create(
         [
@@ -410,7 +410,7 @@ def _keep_verdicts(verdicts: Sequence[Verdict], known: dict[tuple[int, str], tru
     )
     judged = {(one.device, one.version) for one in verdicts}
     rows = [
-        Standing(
+        DeviceReputation(
             device_id=device,
             version=version,
             in_a_row=known[device, version].in_a_row,
@@ -421,7 +421,7 @@ def _keep_verdicts(verdicts: Sequence[Verdict], known: dict[tuple[int, str], tru
         for device, version in judged
         if (device, version) in known
     ]
-    Standing.objects.bulk_create(
+    DeviceReputation.objects.bulk_create(
         rows,
         update_conflicts=True,
         unique_fields=["device", "version"],
@@ -430,10 +430,10 @@ def _keep_verdicts(verdicts: Sequence[Verdict], known: dict[tuple[int, str], tru
     for device in Device.objects.filter(pk__in={one.device for one in verdicts}).select_related("owner"):
         mine = [one for one in verdicts if one.device == device.pk]
         _count(device, mine)
-        standing = known.get((device.pk, mine[-1].version), trust.Standing())
+        reputation = known.get((device.pk, mine[-1].version), trust.Reputation())
         if any(one.verdict == Answer.Verdict.INVALID for one in mine):
-            _caught(device, mine[-1].version, standing.valid)
-        elif device.state == Device.State.SLOWED and not standing.slowed:
+            _caught(device, mine[-1].version, reputation.valid)
+        elif device.state == Device.State.SLOWED and not reputation.slowed:
             device.state, device.reason = Device.State.ACTIVE, ""
         device.save(update_fields=["counts", "state", "reason"])
 

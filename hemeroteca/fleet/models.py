@@ -57,7 +57,7 @@ class Device(models.Model):
         constraints = [models.UniqueConstraint(fields=["owner", "name"], name="fleet_device_name")]
 
 
-class Standing(models.Model):
+class DeviceReputation(models.Model):
     """How far a device is believed, with one version of its worker."""
 
     device_id: int
@@ -340,7 +340,7 @@ class VantageRun(models.Model):
         db_table_comment = "times that URLs were compared"
 
 
-class Observation(models.Model):
+class VantageObservation(models.Model):
     """What one place saw of one URL in a run. Each URL has one without a device: what the server saw itself."""
 
     run = models.ForeignKey(VantageRun, models.CASCADE, related_name="observations", db_index=False, db_comment="of it")
@@ -408,7 +408,7 @@ class LoadSecond(models.Model):
     asked = models.IntegerField(default=0, db_comment="requests made")
     errors = models.IntegerField(default=0, db_comment="without an answer, or with 5xx")
     statuses = models.JSONField(default=dict, db_comment="answers by status")
-    times = models.JSONField(default=dict, db_comment="answers by their time, in steps of a tenth (fleet.loads)")
+    times = models.JSONField(default=dict, db_comment="answers by their time, in steps of a tenth (fleet.load_tests)")
 
     class Meta:
         db_table = "fleet_load_second"

@@ -20,10 +20,10 @@ from hemeroteca.fleet.models import (
     ClosedHost,
     Device,
     DeviceDay,
+    DeviceReputation,
     Entry,
     FetchJob,
     FetchResult,
-    Standing,
 )
 
 COUNTS = ("requests", "valid", "invalid", "bytes", "2xx", "3xx", "4xx", "5xx", "none")  # of a device, for people
@@ -106,15 +106,15 @@ def devices(actor: Actor, owner: User | None = None) -> list[DeviceFacts]:
     require(actor, "fleet.devices", owner)
     rows = Device.objects.select_related("owner").order_by("pk")
     rows = rows.filter(owner=owner) if owner is not None else rows
-    standings = {(one.device_id, one.version): one for one in Standing.objects.filter(device__in=rows)}
+    reputations = {(one.device_id, one.version): one for one in DeviceReputation.objects.filter(device__in=rows)}
     balances = dict(Account.objects.filter(kind=Kind.DEVICE).values_list("number", "balance"))
     alive = set(rows.filter(coordinator.online()).values_list("pk", flat=True))
     work = DeviceDay.objects.filter(device__in=rows, day=datetime.now(UTC).date())
     today = dict(work.values_list("device", "counts"))
     found = []
     for row in rows:
-        standing = standings.get((row.pk, row.version))
-        score = standing.in_a_row if standing is not None else 0
+        reputation = reputations.get((row.pk, row.version))
+        score = reputation.in_a_row if reputation is not None else 0
         state = row.state if row.state != Device.State.ACTIVE else "online" if row.pk in alive else "offline"
         found.append(
             DeviceFacts(
@@ -125,7 +125,7 @@ def devices(actor: Actor, owner: User | None = None) -> list[DeviceFacts]:
                 reason=row.reason,
                 says=row.says if row.pk in alive else "",
                 score=score,
-                checked=round(trust.share_checked(trust.Standing(score)), 3),
+                checked=round(trust.share_checked(trust.Reputation(score)), 3),
                 version=row.version,
                 system=row.system,
                 country=row.country,

@@ -10,7 +10,7 @@ from enum import StrEnum
 import msgspec
 
 SURE_AFTER = 10  # valid results in a row from which on a single answer may do
-LEAST_AUDITED = 0.05  # share of all answers that the engine, or a device the operator trusts, always checks
+MIN_AUDITED = 0.05  # share of all answers that the engine, or a device the operator trusts, always checks
 FULL_TRUST = 50  # valid results in a row that bring no further trust: one in so many is always compared with a peer's
 SEALED_AFTER = 40  # checks a device passed after a result, from which on that result stands (decision 0078)
 SLOWED_SECONDS = 86_400.0  # a device that failed gets one block in so many seconds, until it is believed again
@@ -24,7 +24,7 @@ class Check(StrEnum):
     AUDIT = "audit"  # the engine, or a device the operator trusts
 
 
-class Standing(msgspec.Struct, frozen=True):
+class Reputation(msgspec.Struct, frozen=True):
     """Of a device with one version of its worker."""
 
     in_a_row: int = 0  # CV: checked results that were valid, since the last that was not
@@ -36,33 +36,33 @@ class Standing(msgspec.Struct, frozen=True):
     def is_sure(self) -> bool:
         return self.in_a_row >= SURE_AFTER
 
-    def confirmed(self, old: bool = False) -> "Standing":
+    def confirmed(self, old: bool = False) -> "Reputation":
         """A result of it was checked, and is valid. `old`: it took that work before it was caught, and that earns no
         trust; else a liar would be believed again by what it still has in hand."""
         in_a_row = self.in_a_row + (not old)
         slowed = self.slowed and in_a_row < SURE_AFTER
-        return Standing(in_a_row, self.valid + 1, self.invalid, slowed)
+        return Reputation(in_a_row, self.valid + 1, self.invalid, slowed)
 
-    def refuted(self) -> "Standing":
+    def refuted(self) -> "Reputation":
         """A result of it is invalid: it begins anew and is slowed, not banned."""
-        return Standing(0, self.valid, self.invalid + 1, slowed=True)
+        return Reputation(0, self.valid, self.invalid + 1, slowed=True)
 
 
-def check_for(standing: Standing, draw: float) -> Check:
+def check_for(reputation: Reputation, draw: float) -> Check:
     """Who checks the next result of a device; `draw` is uniform in [0, 1).
 
     Decided when the result is there, never before: no device can know which of its answers are looked at.
     """
-    if draw < LEAST_AUDITED:
+    if draw < MIN_AUDITED:
         return Check.AUDIT
-    if not standing.is_sure:
+    if not reputation.is_sure:
         return Check.PEER
-    rest = (draw - LEAST_AUDITED) / (1 - LEAST_AUDITED)
-    return Check.PEER if rest < 1 / min(standing.in_a_row, FULL_TRUST) else Check.NONE
+    rest = (draw - MIN_AUDITED) / (1 - MIN_AUDITED)
+    return Check.PEER if rest < 1 / min(reputation.in_a_row, FULL_TRUST) else Check.NONE
 
 
-def share_checked(standing: Standing) -> float:
+def share_checked(reputation: Reputation) -> float:
     """The chance that a result is checked at all."""
-    if not standing.is_sure:
+    if not reputation.is_sure:
         return 1.0
-    return LEAST_AUDITED + (1 - LEAST_AUDITED) / min(standing.in_a_row, FULL_TRUST)
+    return MIN_AUDITED + (1 - MIN_AUDITED) / min(reputation.in_a_row, FULL_TRUST)

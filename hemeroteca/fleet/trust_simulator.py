@@ -60,7 +60,7 @@ class SimulatedTrust(msgspec.Struct, frozen=True):
 class _Device(msgspec.Struct, eq=False):
     kind: str
     number: int
-    standing: trust.Standing = trust.Standing()
+    reputation: trust.Reputation = trust.Reputation()
     late: int = 0
     caught: bool = False  # with the block it has in hand
     next_block: float = 0.0
@@ -90,7 +90,7 @@ class Simulation:
             now, number = heapq.heappop(turns)
             device = self._devices[number]
             took = self._turn(device, queue, now)
-            if device.standing.slowed:
+            if device.reputation.slowed:
                 took = max(took, trust.SLOWED_SECONDS)
             heapq.heappush(turns, (now + took, number))
             self._marks.append((self._done, self._extra))
@@ -105,7 +105,7 @@ class Simulation:
             self._expired += len(block)
             device.late += 1
             if device.late >= HOARDED_BLOCKS:
-                device.standing = msgspec.structs.replace(device.standing, slowed=True)
+                device.reputation = msgspec.structs.replace(device.reputation, slowed=True)
             return DEADLINE_SECONDS
         for url in block:
             self._fetches += 1
@@ -119,9 +119,9 @@ class Simulation:
     def _result(self, device: _Device, url: int) -> bool:
         """Judge one result; False when it is thrown away and the URL must be asked again."""
         wrong = self._lies(device, url)
-        check = trust.check_for(device.standing, self._random.random())
+        check = trust.check_for(device.reputation, self._random.random())
         if check is trust.Check.NONE:
-            device.single[url] = device.standing.valid
+            device.single[url] = device.reputation.valid
         elif check is trust.Check.AUDIT:
             self._extra += 1
             if not self._verdict(device, url, wrong):
@@ -133,7 +133,7 @@ class Simulation:
         return True
 
     def _peer(self, device: _Device, url: int, wrong: bool) -> bool:
-        others = [one for one in self._devices if one is not device and not one.standing.slowed]
+        others = [one for one in self._devices if one is not device and not one.reputation.slowed]
         partner = self._random.choice(others) if others else None
         self._extra += 1
         if partner is None or partner.kind in ("hoarding", "flaky"):
@@ -147,26 +147,26 @@ class Simulation:
                 return True
             self._verdict(partner, url, other_wrong)
             return self._verdict(device, url, wrong)
-        device.standing = device.standing.confirmed(device.caught)
-        partner.standing = partner.standing.confirmed()
-        device.paired[url] = device.standing.valid
-        partner.paired[url] = partner.standing.valid
+        device.reputation = device.reputation.confirmed(device.caught)
+        partner.reputation = partner.reputation.confirmed()
+        device.paired[url] = device.reputation.valid
+        partner.paired[url] = partner.reputation.valid
         self._voices[url] = 2
         return True
 
     def _verdict(self, device: _Device, url: int, wrong: bool) -> bool:
         """The engine has asked itself."""
         if not wrong:
-            device.standing = device.standing.confirmed(device.caught)
+            device.reputation = device.reputation.confirmed(device.caught)
             return True
         device.caught = True
-        device.standing = device.standing.refuted()
+        device.reputation = device.reputation.refuted()
         self._withdraw(device)
         return False
 
     def _withdraw(self, device: _Device) -> None:
         """What nobody but devices that lied vouches for counts no more; it is fetched again, by the engine."""
-        since = device.standing.valid - trust.SEALED_AFTER
+        since = device.reputation.valid - trust.SEALED_AFTER
         suspect = {url for url, checks in device.single.items() if checks > since}
         for url, checks in device.paired.items():
             if checks <= since:
@@ -185,14 +185,14 @@ class Simulation:
     def _lies(self, device: _Device, url: int) -> bool:
         if device.kind == "colluding":  # they know each other's lies: by the URL
             return random.Random(f"{self._salt}{url}").random() < self._mix.lie_rate  # noqa: S311
-        if device.kind == "lying" or (device.kind == "patient" and device.standing.in_a_row >= self._mix.patience):
+        if device.kind == "lying" or (device.kind == "patient" and device.reputation.in_a_row >= self._mix.patience):
             return self._random.random() < self._mix.lie_rate
         return False
 
     def _outcome(self) -> SimulatedTrust:
         results = len(self._wrong)
         wrong = sum(self._wrong.values())
-        slowed = Counter(device.kind for device in self._devices if device.standing.slowed)
+        slowed = Counter(device.kind for device in self._devices if device.reputation.slowed)
         return SimulatedTrust(
             devices=len(self._devices),
             liars=round(self._mix.liars, 3),

@@ -20,7 +20,7 @@ from hemeroteca.accounts import Actor, require
 from hemeroteca.errors import Conflict, Invalid
 from hemeroteca.fleet import agreement, protocol, refusals, services
 from hemeroteca.fleet.agreement import Fingerprint
-from hemeroteca.fleet.models import Observation, VantageCheck, VantageRun
+from hemeroteca.fleet.models import VantageCheck, VantageObservation, VantageRun
 from hemeroteca.fleet.services import audit, now_ms
 from hemeroteca.frontier.models import FETCH, Crawl
 from hemeroteca.ingest.rules import CrawlOptions
@@ -167,8 +167,8 @@ def countries(run: int) -> list[str]:
     return VantageRun.objects.filter(pk=run).values_list("vantage__countries", flat=True).first() or []
 
 
-def keep(observations: Sequence[Observation]) -> None:
-    Observation.objects.bulk_create(observations, ignore_conflicts=True)
+def keep(observations: Sequence[VantageObservation]) -> None:
+    VantageObservation.objects.bulk_create(observations, ignore_conflicts=True)
 
 
 # reports
@@ -180,17 +180,17 @@ def runs(check: VantageCheck) -> list[VantageRun]:
 
 def report(run: VantageRun) -> VantageReport:
     """Each URL: what most places saw, and who saw something else, by country and network."""
-    rows: dict[int, list[Observation]] = {}
-    for row in Observation.objects.filter(run=run).order_by("pk"):
+    rows: dict[int, list[VantageObservation]] = {}
+    for row in VantageObservation.objects.filter(run=run).order_by("pk"):
         rows.setdefault(row.key, []).append(row)
     found = [compare(url, rows.get(addresses.key(url), [])) for url in run.vantage.urls]
     running = run.crawl is None or run.crawl.state == Crawl.State.RUNNING
     return VantageReport(run.pk, run.started_ms, "running" if running else "finished", found)
 
 
-def compare(url: str, seen: Sequence[Observation]) -> VantageUrl:
+def compare(url: str, seen: Sequence[VantageObservation]) -> VantageUrl:
     """What most places saw is right; of equal groups, that of the server."""
-    groups: list[list[Observation]] = []
+    groups: list[list[VantageObservation]] = []
     for one in sorted(seen, key=lambda one: bool(one.pseudonym)):  # the server first
         home = next((group for group in groups if _same(group[0], one)), None)
         groups.append([one]) if home is None else home.append(one)
@@ -215,7 +215,9 @@ def compare(url: str, seen: Sequence[Observation]) -> VantageUrl:
     )
 
 
-def _difference(one: Observation, most: Observation, usual: float, certificate: str) -> VantageDifference | None:
+def _difference(
+    one: VantageObservation, most: VantageObservation, usual: float, certificate: str
+) -> VantageDifference | None:
     what, detail = "", ""
     if not one.status and most.status:
         what, detail = "no answer", one.failure
@@ -235,18 +237,18 @@ def _difference(one: Observation, most: Observation, usual: float, certificate: 
     return VantageDifference(what, detail, one.country, one.network, one.pseudonym, capture)  # type: ignore[arg-type]
 
 
-def _same(one: Observation, other: Observation) -> bool:
+def _same(one: VantageObservation, other: VantageObservation) -> bool:
     if not one.status or not other.status:
         return one.status == other.status
     same = one.status == other.status and one.location == other.location
     return same and agreement.agree(_fingerprint(one), _fingerprint(other))
 
 
-def _fingerprint(one: Observation) -> Fingerprint:
+def _fingerprint(one: VantageObservation) -> Fingerprint:
     return msgspec.convert(one.fingerprint, Fingerprint) if one.fingerprint else Fingerprint(one.status)
 
 
-def _places(seen: Sequence[Observation], other: set[str], name: str) -> list[VantagePlace]:
+def _places(seen: Sequence[VantageObservation], other: set[str], name: str) -> list[VantagePlace]:
     found: dict[str, list[bool]] = {}
     for one in seen:
         where = getattr(one, name) or ("unknown" if one.pseudonym else "the server")

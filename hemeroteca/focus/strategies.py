@@ -13,7 +13,7 @@ from collections.abc import Callable
 import msgspec
 
 from hemeroteca.focus.definition import Tuning
-from hemeroteca.focus.learning import Features, LinkModel, features
+from hemeroteca.focus.learned_scores import Features, LinkModel, features
 from hemeroteca.urls.candidate import Candidate, Cues, UrlRole
 
 FIRST = 3.0  # seeds, and sitemaps where they are wanted: before all links
@@ -52,7 +52,7 @@ class VisitedPage(msgspec.Struct, gc=False, kw_only=True):
     potential: Potential | None = None  # of that link
 
 
-class _Standing(msgspec.Struct, gc=False):
+class _PageValue(msgspec.Struct, gc=False):
     """What the links of a visited page start from."""
 
     relevance: float
@@ -69,7 +69,7 @@ class Strategy:
 
     def __init__(self, tuning: Tuning | None = None) -> None:
         self.tuning = tuning or Tuning()
-        self._pages: OrderedDict[int, _Standing] = OrderedDict()
+        self._pages: OrderedDict[int, _PageValue] = OrderedDict()
         self._visits = 0
         self._rescore_at = 30
 
@@ -79,14 +79,14 @@ class Strategy:
     def potential(self, candidate: Candidate) -> Potential:
         if not candidate.parent or candidate.role == _SITEMAP:
             return Potential(FIRST, bound=self.tuning.depth)
-        standing = self._pages.get(candidate.parent)
+        parent = self._pages.get(candidate.parent)
         if candidate.cues is None:  # a redirect, or a page another room asked for: as good as what led here
-            if standing is None:
+            if parent is None:
                 return Potential(0.0, bound=self.tuning.depth)
-            return Potential(standing.score, standing.inherited, bound=standing.bound)
-        return self.promise(candidate, candidate.cues, standing or self._unknown(candidate.cues))
+            return Potential(parent.score, parent.inherited, bound=parent.bound)
+        return self.promise(candidate, candidate.cues, parent or self._unknown(candidate.cues))
 
-    def promise(self, candidate: Candidate, cues: Cues, parent: _Standing) -> Potential:
+    def promise(self, candidate: Candidate, cues: Cues, parent: _PageValue) -> Potential:
         """The potential of a link on a visited page."""
         raise NotImplementedError
 
@@ -96,7 +96,7 @@ class Strategy:
         own = page.potential or Potential(FIRST, bound=self.tuning.depth)
         relevant = page.relevance >= self.tuning.threshold
         bound = self.tuning.depth if relevant or page.target else max(own.bound - (not page.moved), 0)
-        self._pages[page.key] = _Standing(page.relevance if relevant else 0.0, own.inherited, bound, own.score)
+        self._pages[page.key] = _PageValue(page.relevance if relevant else 0.0, own.inherited, bound, own.score)
         if len(self._pages) > PAGES_REMEMBERED:
             self._pages.popitem(last=False)
 
@@ -108,23 +108,23 @@ class Strategy:
     def rescored(self) -> None:
         self._rescore_at = self._visits + max(RESCORE_EVERY, self._visits // RESCORE_SHARE)
 
-    def _unknown(self, cues: Cues) -> _Standing:
+    def _unknown(self, cues: Cues) -> _PageValue:
         """Of a page that was forgotten."""
         relevant = cues.page >= self.tuning.threshold
-        return _Standing(cues.page if relevant else 0.0, 0.0, self.tuning.depth if relevant else 1, 0.0)
+        return _PageValue(cues.page if relevant else 0.0, 0.0, self.tuning.depth if relevant else 1, 0.0)
 
 
-class BreadthFirst(Strategy):
+class BreadthFirstBaseline(Strategy):
     """By the number of links from a seed: what every other strategy is measured against."""
 
-    def promise(self, candidate: Candidate, cues: Cues, parent: _Standing) -> Potential:
+    def promise(self, candidate: Candidate, cues: Cues, parent: _PageValue) -> Potential:
         return Potential(1.0 / (1 + candidate.depth))
 
 
 class BestFirst(Strategy):
     """The links of the most relevant page first."""
 
-    def promise(self, candidate: Candidate, cues: Cues, parent: _Standing) -> Potential:
+    def promise(self, candidate: Candidate, cues: Cues, parent: _PageValue) -> Potential:
         return Potential(parent.relevance, inherited=parent.relevance)
 
 
@@ -133,7 +133,7 @@ class Keywords(Strategy):
 
     adds_up = True
 
-    def promise(self, candidate: Candidate, cues: Cues, parent: _Standing) -> Potential:
+    def promise(self, candidate: Candidate, cues: Cues, parent: _PageValue) -> Potential:
         anchor, url = candidate.anchor.lower(), candidate.url.lower()
         score = 1_000.0 * sum(word in anchor for word in KEYWORD_ANCHORS)
         score += 10_000.0 * sum(word in url for word in KEYWORD_ADDRESSES)
@@ -143,7 +143,7 @@ class Keywords(Strategy):
 class FishSearch(Strategy):
     """Relevance is yes or no: of a relevant page the first 1.5 × width links, then width links of others."""
 
-    def promise(self, candidate: Candidate, cues: Cues, parent: _Standing) -> Potential:
+    def promise(self, candidate: Candidate, cues: Cues, parent: _PageValue) -> Potential:
         width = self.tuning.width
         if parent.bound <= 0:
             score = LAST
@@ -157,7 +157,7 @@ class FishSearch(Strategy):
 class SharkSearch(Strategy):
     """Relevance is a number that links inherit and that fades; anchor and context of a link count as much."""
 
-    def promise(self, candidate: Candidate, cues: Cues, parent: _Standing) -> Potential:
+    def promise(self, candidate: Candidate, cues: Cues, parent: _PageValue) -> Potential:
         inherited, neighbourhood, potential = shark(cues, parent.relevance, parent.inherited, self.tuning)
         return Potential(
             potential if parent.bound > 0 else LAST + potential / 100,
@@ -177,14 +177,14 @@ class Learned(Strategy):
         self.model = LinkModel()
         self._fruitless: OrderedDict[str, int] = OrderedDict()  # visits of a host since its last target
 
-    def promise(self, candidate: Candidate, cues: Cues, parent: _Standing) -> Potential:
+    def promise(self, candidate: Candidate, cues: Cues, parent: _PageValue) -> Potential:
         seen = _features(candidate, cues)
         worth = self.model.worth(seen, self.before(seen, cues, parent), 1.0 - cues.away)
         self.model.promise(candidate.parent, worth)
         host = self._patience(candidate.host)
         return Potential(worth * host, learned=worth, host=host, bound=parent.bound)
 
-    def before(self, seen: Features, cues: Cues, parent: _Standing) -> float:
+    def before(self, seen: Features, cues: Cues, parent: _PageValue) -> float:
         """What is thought of a link without what became of others in its groups."""
         return self.model.chance(seen)
 
@@ -220,7 +220,7 @@ class Learned(Strategy):
 class Focused(Learned):
     """The default: Shark-Search and hints of the address to begin with, and ever more what this crawl has learned."""
 
-    def promise(self, candidate: Candidate, cues: Cues, parent: _Standing) -> Potential:
+    def promise(self, candidate: Candidate, cues: Cues, parent: _PageValue) -> Potential:
         inherited, neighbourhood, potential = shark(cues, parent.relevance, parent.inherited, self.tuning)
         seen = _features(candidate, cues)
         worth = self.model.worth(seen, self._mixed(seen, cues, potential), 1.0 - cues.away)
@@ -228,7 +228,7 @@ class Focused(Learned):
         host = self._patience(candidate.host)
         return Potential(worth * host, inherited, neighbourhood, worth, host, parent.bound)
 
-    def before(self, seen: Features, cues: Cues, parent: _Standing) -> float:
+    def before(self, seen: Features, cues: Cues, parent: _PageValue) -> float:
         return self._mixed(seen, cues, shark(cues, parent.relevance, parent.inherited, self.tuning)[2])
 
     def _mixed(self, seen: Features, cues: Cues, shark_potential: float) -> float:
@@ -252,7 +252,7 @@ def shark(cues: Cues, relevance: float, inherited: float, tuning: Tuning) -> tup
 
 STRATEGIES: dict[str, Callable[[Tuning], Strategy]] = {
     "best-first": BestFirst,
-    "breadth-first": BreadthFirst,
+    "breadth-first": BreadthFirstBaseline,
     "fish-search": FishSearch,
     "focused": Focused,
     "keywords": Keywords,

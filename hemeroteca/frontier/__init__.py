@@ -13,15 +13,16 @@ until its ending is committed, so a crash costs at most one more request per pag
     lease         visits in somebody's hands until a deadline, and all that is counted about them
     hosts         which host is next, by time and by its best visit
     queue         the frontier itself: what comes in, what goes out, what is written
-    focused       links of crawls with a focus: what they promised, and what they brought
+    focused_links links of crawls with a focus: what they promised, and what they brought
     thesauri      thesauri of the data folder, for people and for the focus of a crawl
     prioritisers  how much a crawl wants a candidate: breadth-first, freshness, those of other rooms
-    seen          which URLs a crawl has met: 8 bytes each
+    seen_urls     which URLs a crawl has met: 8 bytes each
     politeness    how long a host must be left alone (pure)
     robots        robots.txt per origin, in memory and on disk
     traps         pages that say nothing new and lead on for ever: their links are held back
     crawl_orders  orders that are kept, given again by hand or by the clock
     takedowns     addresses that nothing captures any more, with reason
     statements    batched SQL on the hot path, the same on SQLite and PostgreSQL
+    site_settings what people set for a site;  crawl_counts: what a run of a crawl came to
     services      orders from people: submit, stop, resume, settings of a site;  queries: reads for people
 """

@@ -5,7 +5,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from hemeroteca.frontier.models import Host
-from hemeroteca.frontier.values import SiteSettings
+from hemeroteca.frontier.site_settings import SiteSettings
 from hemeroteca.frontier.visit import Visit
 
 if TYPE_CHECKING:

@@ -112,7 +112,7 @@ class Books:
         self.pages: set[int] = set()  # leased, or ended and not on disk yet
         self.under_way: Counter[int] = Counter()  # visits that have not ended, by crawl
         self.taken: Counter[int] = Counter()  # visits made or under way in this run, by crawl: what a limit counts
-        self.told: set[int] = set()  # crawls whose endings are told
+        self.reported: set[int] = set()  # crawls whose endings are reported (`Books.endings`)
         self.held: set[int] = set()  # crawls whose visits are not handed out
         self.endings: list[Ending] = []
         self.unwritten: list[Written] = []
@@ -264,7 +264,7 @@ class Books:
         self.held.discard(crawl)
         for counter in (self.under_way, self.taken):
             counter.pop(crawl, None)
-        self.told.discard(crawl)
+        self.reported.discard(crawl)
 
     def _leave(self, lease: Lease, visit: Visit) -> HostQueue:
         """The visit is nobody's; its host is free unless it was before."""
@@ -287,7 +287,7 @@ class Books:
                 self._order.add(host)
 
     def _tell(self, visit: Visit, how: How, reason: str) -> None:
-        if visit.crawl in self.told:
+        if visit.crawl in self.reported:
             self.endings.append(
                 Ending(
                     crawl=visit.crawl,

@@ -27,7 +27,7 @@ class Crawl(models.Model):
     )
     stop_reason = models.TextField(default="", db_comment="why it stopped, for people")
     seeds = models.JSONField(db_comment="addresses it started from")
-    options = models.JSONField(db_comment="scope, limits and politeness, as frontier.values.CrawlOptions")
+    options = models.JSONField(db_comment="scope, limits and politeness, as ingest.rules.CrawlOptions")
     created_ms = models.BigIntegerField(db_comment="when it was ordered")
     started_ms = models.BigIntegerField(default=0, db_comment="when the present run began")
     ended_ms = models.BigIntegerField(default=0, db_comment="when the last run ended; 0 while running")
@@ -35,7 +35,7 @@ class Crawl(models.Model):
     revised = models.BooleanField(
         default=False, db_comment="a person changed its options or its queue; the engine reads them anew"
     )
-    counts = models.JSONField(default=dict, db_comment="totals of the present run, as frontier.values.Counts")
+    counts = models.JSONField(default=dict, db_comment="totals of the present run, as frontier.crawl_counts.Counts")
 
     class Meta:
         db_table = "crawl"
@@ -49,7 +49,7 @@ class CrawlOrder(models.Model):
 
     name = models.CharField(max_length=100, unique=True, db_comment="what people call it")
     seeds = models.JSONField(db_comment="addresses it starts from")
-    options = models.JSONField(db_comment="scope, limits and politeness, as frontier.values.CrawlOptions")
+    options = models.JSONField(db_comment="scope, limits and politeness, as ingest.rules.CrawlOptions")
     every_hours = models.FloatField(default=0.0, db_comment="hours from one run to the next; 0: only by hand")
     next_ms = models.BigIntegerField(default=0, db_comment="when it is given the next time; 0: only by hand")
     active = models.BooleanField(default=True, db_comment="false: the clock does not count")
@@ -106,7 +106,7 @@ class Host(models.Model):
     failures = models.IntegerField(default=0, db_comment="failed requests in a row")
     pages = models.IntegerField(default=0, db_comment="pages known, for the cap per host")
     note = models.TextField(default="", db_comment="why it waits, for people")
-    settings = models.JSONField(default=dict, db_comment="settings of this site, as frontier.values.SiteSettings")
+    settings = models.JSONField(default=dict, db_comment="what people set, as frontier.site_settings.SiteSettings")
     revision = models.BigIntegerField(
         default=0, db_default=0, db_comment="grows over all hosts whenever a person sets one; 0: never set"
     )
@@ -190,7 +190,7 @@ class FocusLink(models.Model):
         ]
 
 
-class Visit(models.Model):
+class QueuedVisit(models.Model):
     """A crawl's wish to see a page; several crawls may want the same one."""
 
     crawl = models.ForeignKey(Crawl, models.PROTECT, db_index=False, db_comment="crawl that wants it")

@@ -7,7 +7,7 @@ import msgspec
 from django.db.models import Count, Exists, Max, Min, OuterRef
 
 from hemeroteca import urls
-from hemeroteca.frontier.models import FETCH, STANDING, Crawl, CrawlEvent, FocusLink, Host, Page, Visit
+from hemeroteca.frontier.models import FETCH, STANDING, Crawl, CrawlEvent, FocusLink, Host, Page, QueuedVisit
 from hemeroteca.frontier.visit import State
 from hemeroteca.urls.candidate import UrlRole
 
@@ -41,7 +41,9 @@ def events(crawl: int, limit: int = 100) -> list[CrawlEvent]:
 
 def queued_hosts(crawl: int, limit: int = 10) -> list[tuple[Host, int]]:
     """The hosts a crawl has most to ask of, with how many of its pages wait there."""
-    waiting = Visit.objects.filter(crawl=crawl, state=State.QUEUED).values_list("host").annotate(number=Count("pk"))
+    waiting = (
+        QueuedVisit.objects.filter(crawl=crawl, state=State.QUEUED).values_list("host").annotate(number=Count("pk"))
+    )
     most = dict(waiting.order_by("-number")[:limit])
     found = Host.objects.in_bulk(list(most))
     return [(found[number], count) for number, count in most.items() if number in found]
@@ -52,27 +54,29 @@ def page(url: str) -> Page | None:
     return Page.objects.select_related("host").filter(key=urls.key(urls.canonical(url))).first()
 
 
-def last_visit(page: Page) -> Visit | None:
+def last_visit(page: Page) -> QueuedVisit | None:
     """What became of the last order to visit a page. Looks it up by crawl and page, as all are found."""
-    found = Visit.objects.select_related("page", "page__host").filter(page=page, crawl__in=Crawl.objects.values("pk"))
+    found = QueuedVisit.objects.select_related("page", "page__host").filter(
+        page=page, crawl__in=Crawl.objects.values("pk")
+    )
     return found.order_by("-crawl").first()
 
 
 def visited_as_page(crawl: int | None, page: int | None) -> bool:
     """Whether a crawl visits a page for its own sake, not because another page needs it."""
-    return Visit.objects.filter(crawl=crawl, page=page).exclude(role=UrlRole.REQUISITE).exists()
+    return QueuedVisit.objects.filter(crawl=crawl, page=page).exclude(role=UrlRole.REQUISITE).exists()
 
 
 def visits(
     limit: int, *, before: int | None = None, state: State | None = None, host: str = "", crawl: int | None = None
-) -> list[Visit]:
+) -> list[QueuedVisit]:
     """Newest first, those before visit number `before`: of one crawl, or the last one of each page."""
-    found = Visit.objects.select_related("page", "page__host").order_by("-pk")
+    found = QueuedVisit.objects.select_related("page", "page__host").order_by("-pk")
     if crawl is not None:
         found = found.filter(crawl=crawl)
     else:
         later = Crawl.objects.filter(pk__gt=OuterRef(OuterRef("crawl"))).values("pk")
-        found = found.filter(~Exists(Visit.objects.filter(page=OuterRef("page"), crawl__in=later)))
+        found = found.filter(~Exists(QueuedVisit.objects.filter(page=OuterRef("page"), crawl__in=later)))
     if before is not None:
         found = found.filter(pk__lt=before)
     if state is not None:
@@ -128,7 +132,7 @@ def harvest_curve(crawl: int, points: int) -> tuple[int, list[tuple[int, int]]]:
 
 def held(crawl: int | None = None, limit: int = 200) -> list[Held]:
     """What is held back as a possible trap, the most first."""
-    found = Visit.objects.filter(state=State.HELD)
+    found = QueuedVisit.objects.filter(state=State.HELD)
     if crawl is not None:
         found = found.filter(crawl=crawl)
     kinds = found.values_list("crawl", "host__name", "reason").annotate(addresses=Count("id"), example=Min("page__url"))
@@ -136,7 +140,7 @@ def held(crawl: int | None = None, limit: int = 200) -> list[Held]:
 
 
 def held_count(crawl: int) -> int:
-    return Visit.objects.filter(crawl=crawl, state=State.HELD).count()
+    return QueuedVisit.objects.filter(crawl=crawl, state=State.HELD).count()
 
 
 def pages_by_key(keys: Iterable[int]) -> dict[int, Page]:

@@ -13,13 +13,13 @@ from django.db import connection
 
 from hemeroteca.focus.definition import PageFocus
 from hemeroteca.frontier import statements
-from hemeroteca.frontier.focused import FocusedCrawl, open_focused
+from hemeroteca.frontier.focused_links import FocusedCrawl, open_focused
 from hemeroteca.frontier.hosts import HostOrder, HostQueue
 from hemeroteca.frontier.lease import Books, Lease
 from hemeroteca.frontier.models import Host
 from hemeroteca.frontier.prioritisers import BreadthFirst, Prioritiser
-from hemeroteca.frontier.seen import SeenSet
-from hemeroteca.frontier.values import SiteSettings
+from hemeroteca.frontier.seen_urls import SeenSet
+from hemeroteca.frontier.site_settings import SiteSettings
 from hemeroteca.frontier.visit import Ending, State, Visit
 from hemeroteca.urls.candidate import Candidate
 
@@ -67,7 +67,7 @@ class Frontier:
         self._seen[crawl] = SeenSet(statements.seen_keys(crawl))
         self.queued[crawl] = statements.count_queued(crawl)
         if tell:
-            self._books.told.add(crawl)
+            self._books.reported.add(crawl)
         self._cursor[crawl] = 0
         self._load_hosts()
 
@@ -329,7 +329,7 @@ class Frontier:
         for host in [host for host in self._hosts.values() if host.given_up]:
             for crawl in host.crawls:
                 count, told = statements.give_up_host(
-                    crawl, host.id, host.given_up, books.pages, crawl in books.told, host.given_up_origin
+                    crawl, host.id, host.given_up, books.pages, crawl in books.reported, host.given_up_origin
                 )
                 self.queued[crawl] -= count
                 self.gave_up[crawl, host.given_up] += count

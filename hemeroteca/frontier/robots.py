@@ -5,7 +5,7 @@ from collections import OrderedDict
 
 from hemeroteca.fetch import Result
 from hemeroteca.frontier.models import RobotsFile
-from hemeroteca.urls.robots import Robots
+from hemeroteca.urls.robots_txt import Robots
 from hemeroteca.warc.capture import decoded
 
 FRESH_SECONDS = 86_400.0

@@ -14,12 +14,13 @@ from hemeroteca import urls
 from hemeroteca.accounts import Actor, audit, require
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.frontier import prioritisers, takedowns, thesauri
-from hemeroteca.frontier.models import FETCH, STANDING, Crawl, CrawlEvent, FocusLink, Host, Visit
-from hemeroteca.frontier.values import SECRETS, Counts, SiteSettings
+from hemeroteca.frontier.crawl_counts import Counts
+from hemeroteca.frontier.models import FETCH, STANDING, Crawl, CrawlEvent, FocusLink, Host, QueuedVisit
+from hemeroteca.frontier.site_settings import SECRETS, SiteSettings
 from hemeroteca.frontier.visit import State
-from hemeroteca.ingest.costly import check_rules
+from hemeroteca.ingest.heavy_reads import check_rules
 from hemeroteca.ingest.rules import CrawlOptions
-from hemeroteca.instance.sealing import seal
+from hemeroteca.instance.sealed_secrets import seal
 from hemeroteca.instance.status import read_engine_status
 from hemeroteca.urls import UrlRole
 
@@ -81,8 +82,8 @@ def submit_crawl(actor: Actor, seeds: Iterable[str], options: CrawlOptions) -> t
             fingerprint=fingerprint, seeds=canonical, options=msgspec.to_builtins(options), created_ms=_now_ms()
         )
         if finished is not None:
-            Visit.objects.filter(crawl=finished, state=State.HELD).update(crawl=crawl)
-            Visit.objects.filter(crawl=finished).update(
+            QueuedVisit.objects.filter(crawl=finished, state=State.HELD).update(crawl=crawl)
+            QueuedVisit.objects.filter(crawl=finished).update(
                 crawl=crawl, state=State.QUEUED, due_ms=0, attempts=0, reason=""
             )
             FocusLink.objects.filter(crawl=finished).update(crawl=crawl, number=0)
@@ -126,7 +127,7 @@ def keep_crawl(crawl_id: int | None, seeds: Iterable[str], options: CrawlOptions
     elif crawl.state == Crawl.State.RUNNING:
         values["stop_requested"] = True
     if _follows(options_of(crawl)) != _follows(options):  # links that were passed over may belong to it now
-        Visit.objects.filter(crawl=crawl).update(followed=False)
+        QueuedVisit.objects.filter(crawl=crawl).update(followed=False)
         values["revised"] = True
     Crawl.objects.filter(pk=crawl.pk).update(**values)
     crawl.refresh_from_db()
@@ -190,11 +191,11 @@ def exclude(actor: Actor, crawl_id: int, expression: str) -> int:
         crawl.fingerprint = _fingerprint(msgspec.structs.replace(options, scope=ordered))
         crawl.revised = True
         crawl.save(update_fields=["options", "fingerprint", "revised"])
-        queued = Visit.objects.filter(crawl=crawl, state=State.QUEUED).exclude(depth=0)
+        queued = QueuedVisit.objects.filter(crawl=crawl, state=State.QUEUED).exclude(depth=0)
         waiting = queued.values_list("pk", "page__url").iterator(chunk_size=2000)
         fitting = [number for number, url in waiting if only_this.refusal(url, 0) is not None]
         for start in range(0, len(fitting), 500):
-            some = Visit.objects.filter(pk__in=fitting[start : start + 500])
+            some = QueuedVisit.objects.filter(pk__in=fitting[start : start + 500])
             some.update(state=State.EXCLUDED, reason=f"excluded by {expression!r}")
         note_event(crawl_id, "excluded", actor, f"{expression} ({len(fitting)} addresses left the queue)")
     settings.INSTANCE.wake("engine")
@@ -207,7 +208,7 @@ def take_held(actor: Actor, crawl_id: int, host: str = "", reason: str = "", lim
     require(actor, "crawl.take")
     with transaction.atomic():
         crawl = Crawl.objects.select_for_update().filter(pk=crawl_id).first() or _get(crawl_id)
-        held = Visit.objects.filter(crawl=crawl, state=State.HELD)
+        held = QueuedVisit.objects.filter(crawl=crawl, state=State.HELD)
         if host:
             held = held.filter(host__name=host.lower())
         if reason:

@@ -18,5 +18,5 @@ services     the only writer of the tables;  queries: search, statistics;  model
 concepts     keywords as concepts of thesauri
 catalogue_filters  what catalogue clients ask for (Filter Encoding, CQL) as conditions
 records      entries as others read them (ISO 19139, GeoDCAT-AP, …);  catalogue_files: CSV, GeoJSON, GeoPackage
-harvest      catalogues of others;  health: whether services work;  jobs: both as long work
+harvest      catalogues of others;  health: whether services work;  job_kinds: both as long work
 """

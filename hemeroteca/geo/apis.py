@@ -18,7 +18,7 @@ from hemeroteca.geo.description import (
     BBox,
     Contact,
     Description,
-    Layer,
+    FoundLayer,
     Span,
     none,
 )
@@ -84,7 +84,7 @@ def _ogc(data: Json, url: str) -> Description | None:
         found = _ogc_description(data, url, ["ogcapi-processes"], "", "processes")
         for one in processes[:MAX_LAYERS]:
             found.layers.append(
-                Layer(
+                FoundLayer(
                     name=_text(one, "id")[:500],
                     title=_text(one, "title")[:1000],
                     abstract=_text(one, "description")[:MAX_TEXT],
@@ -101,7 +101,7 @@ def _ogc(data: Json, url: str) -> Description | None:
             matrices = _text(one, "tileMatrixSetId") or _text(one, "tileMatrixSetURI").rpartition("/")[2]
             title = _text(one, "title")[:1000]
             systems = places.crs_names([_text(one, "crs")])
-            found.layers.append(Layer(name=title[:500] or matrices, title=title, crs=systems))
+            found.layers.append(FoundLayer(name=title[:500] or matrices, title=title, crs=systems))
         return _summed(found)
     is_catalogue = isinstance(data.get("id"), str) and _text(data, "itemType").lower() in ("record", "records")
     if not links and not is_catalogue:
@@ -241,13 +241,13 @@ def _api_root(data: Json, url: str, part: str) -> str:
     return (head + "/" if not urlsplit(head).path else head) if found else address
 
 
-def _collection(data: Json, url: str) -> Layer | None:
+def _collection(data: Json, url: str) -> FoundLayer | None:
     name = data.get("id") or data.get("name")
     if not isinstance(name, (str, int)):
         return None
     bbox, temporal = _extent(data.get("extent"))
     links = _links(data)
-    return Layer(
+    return FoundLayer(
         name=str(name)[:500],
         title=_text(data, "title")[:1000],
         abstract=_text(data, "description")[:MAX_TEXT],
@@ -326,7 +326,7 @@ def _stac(data: Json, url: str) -> Description | None:
         end = _text(properties, "end_datetime") or begin
         found.bbox, found.temporal = _box(data.get("bbox")), (begin, end) if begin or end else None
         found.layers = [
-            Layer(
+            FoundLayer(
                 name=str(key)[:500],
                 title=_text(asset, "title"),
                 formats=[_text(asset, "type")],
@@ -339,7 +339,7 @@ def _stac(data: Json, url: str) -> Description | None:
     elif features:
         found.bbox = places.union(_box(one.get("bbox")) for one in features)
         found.layers = [
-            Layer(name=_text(one, "id"), bbox=_box(one.get("bbox"))) for one in features if _text(one, "id")
+            FoundLayer(name=_text(one, "id"), bbox=_box(one.get("bbox"))) for one in features if _text(one, "id")
         ]
     else:
         found.bbox, found.temporal = _extent(data.get("extent"))
@@ -379,7 +379,9 @@ def _sensorthings(data: Json, url: str) -> Description | None:
         version=version[1] if version else "1.0",
         endpoint=endpoint,
         layers=[
-            Layer(name=name, url=urljoin(url, address) if url else address) for name, address in names.items() if name
+            FoundLayer(name=name, url=urljoin(url, address) if url else address)
+            for name, address in names.items()
+            if name
         ],
         software=software,
         links=[],
@@ -440,7 +442,7 @@ def _arcgis_folder(data: Json, url: str, version: str) -> Description:
     for one in _list(data, "services")[:MAX_LAYERS]:
         if isinstance(one, dict) and (name := _text(one, "name")) and (kind := _text(one, "type")):
             address = _text(one, "url") or (f"{root}/{name}/{kind}" if root else "")
-            found.layers.append(Layer(name=name, title=f"{name} ({kind})", url=address, formats=[kind]))
+            found.layers.append(FoundLayer(name=name, title=f"{name} ({kind})", url=address, formats=[kind]))
             if address:
                 found.links.append(address + "?f=json")
     for folder in _list(data, "folders")[:MAX_LINKS]:
@@ -488,15 +490,15 @@ def _arcgis_service(data: Json, url: str, version: str) -> Description:
         if isinstance(one, dict) and "id" in one:
             name = str(one.get("id"))
             found.layers.append(
-                Layer(
+                FoundLayer(
                     name=name, title=_text(one, "name")[:1000], url=f"{found.endpoint}/{name}" if found.endpoint else ""
                 )
             )
     if "Layer" in _text(data, "type") and isinstance(data.get("id"), int):
-        found.layers = [Layer(name=str(data["id"]), title=_text(data, "name"), bbox=found.bbox, crs=found.crs)]
+        found.layers = [FoundLayer(name=str(data["id"]), title=_text(data, "name"), bbox=found.bbox, crs=found.crs)]
     for one in _list(data, "tasks")[:1000]:
         if isinstance(one, str):
-            found.layers.append(Layer(name=one))
+            found.layers.append(FoundLayer(name=one))
     extensions = _text(data, "supportedExtensions").lower()
     for name, kind in (("wmsserver", "WMS"), ("wfsserver", "WFS"), ("wcsserver", "WCS")):
         if name in extensions and "/rest/services/" in found.endpoint:
@@ -578,7 +580,7 @@ def _tilejson(data: Json, url: str) -> Description | None:
         constraints=attribution,
         licence=licence(attribution),
         layers=[
-            Layer(name=_text(one, "id"), title=_text(one, "description"), bbox=bbox)
+            FoundLayer(name=_text(one, "id"), title=_text(one, "description"), bbox=bbox)
             for one in layers
             if _text(one, "id")
         ],
@@ -607,7 +609,9 @@ def _context(data: Json, url: str) -> Description | None:
         if not isinstance(feature, dict):
             continue
         own = _object(feature, "properties")
-        found.layers.append(Layer(name=str(feature.get("id", "")) or _text(own, "title"), title=_text(own, "title")))
+        found.layers.append(
+            FoundLayer(name=str(feature.get("id", "")) or _text(own, "title"), title=_text(own, "title"))
+        )
         for offering in _list(own, "offerings"):
             for operation in _list(offering, "operations") if isinstance(offering, dict) else ():
                 if isinstance(operation, dict) and _text(operation, "href").startswith("http"):
@@ -646,7 +650,7 @@ def _geojson(data: Json, url: str) -> Description | None:
         bbox=bbox,
         crs=[places.crs_name(crs)] if crs else ["CRS:84"],
         formats=["application/geo+json"],
-        layers=[Layer(name=name[:500], title=title, bbox=bbox, keywords=list(geometries))],
+        layers=[FoundLayer(name=name[:500], title=title, bbox=bbox, keywords=list(geometries))],
     )
 
 

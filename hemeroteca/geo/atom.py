@@ -3,7 +3,7 @@
 import re
 
 from hemeroteca.geo import endpoints, places
-from hemeroteca.geo.description import MAX_LAYERS, MAX_TEXT, BBox, Contact, Description, Layer, none
+from hemeroteca.geo.description import MAX_LAYERS, MAX_TEXT, BBox, Contact, Description, FoundLayer, none
 from hemeroteca.geo.licences import licence
 from hemeroteca.geo.xmltree import Element, Tree, attribute, child, children, local, namespace, text
 
@@ -82,7 +82,7 @@ def _download(tree: Tree, url: str) -> Description:
         ]
         code = text(entry, "spatial_dataset_identifier_code")
         kinds = [attribute(one, "type") for one in links if _GEODATA_TYPE.search(attribute(one, "type"))]
-        layer = Layer(
+        layer = FoundLayer(
             name=(code or text(entry, "id") or text(entry, "title"))[:500],
             title=text(entry, "title")[:1000],
             abstract=(text(entry, "summary") or text(entry, "content"))[:MAX_TEXT],
@@ -120,13 +120,13 @@ def _context(tree: Tree, url: str) -> Description:
         for element in root.iter("{*}Layer", "{*}FeatureType"):
             name = text(element, "Name") or attribute(element, "name") or attribute(element, "id")
             if name and len(found.layers) < MAX_LAYERS:
-                found.layers.append(Layer(name=name[:500], title=text(element, "Title")[:1000]))
+                found.layers.append(FoundLayer(name=name[:500], title=text(element, "Title")[:1000]))
     for entry in root.iter("{*}entry"):
         if len(found.layers) >= MAX_LAYERS:
             break
         offerings = [attribute(one, "href") for part in entry.iter("{*}offering") for one in part.iter("{*}operation")]
         found.links += [one for one in offerings if one.startswith(("http://", "https://"))][:20]
-        layer = Layer(
+        layer = FoundLayer(
             name=(text(entry, "id") or text(entry, "title"))[:500],
             title=text(entry, "title")[:1000],
             abstract=text(entry, "content")[:MAX_TEXT],
@@ -153,7 +153,9 @@ def _georss(tree: Tree, url: str) -> Description:
     found = _begin(tree, "georss", attribute(root, "version") if local(root) == "rss" else "", url)
     found.bbox = places.union(boxes) or _box_of(root)
     found.crs = ["CRS:84"]
-    found.layers = [Layer(name=found.title or "feed", title=found.title, bbox=found.bbox, abstract=f"{count} entries")]
+    found.layers = [
+        FoundLayer(name=found.title or "feed", title=found.title, bbox=found.bbox, abstract=f"{count} entries")
+    ]
     return found
 
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from hemeroteca.geo import endpoints, places
-from hemeroteca.geo.description import MAX_TEXT, BBox, Description, Layer, none
+from hemeroteca.geo.description import MAX_TEXT, BBox, Description, FoundLayer, none
 from hemeroteca.geo.xmltree import Tree, local, namespace, text
 
 KML = re.compile(r"https?://(?:www\.opengis\.net/kml|earth\.google\.com/kml|www\.google\.com/kml)(?:/(\d[\d.]*))?/?")
@@ -47,7 +47,7 @@ def read(body: bytes, url: str = "") -> Description | None:
         name = urlsplit(url).path.rpartition("/")[2]
         found.title = found.title or name
         if not found.layers:
-            found.layers = [Layer(name=name or found.type, title=found.title, bbox=found.bbox, crs=found.crs)]
+            found.layers = [FoundLayer(name=name or found.type, title=found.title, bbox=found.bbox, crs=found.crs)]
     return found
 
 
@@ -83,7 +83,7 @@ def kml(tree: Tree, url: str = "") -> Description:
         bbox=bbox,
         crs=["CRS:84"],
         formats=["application/vnd.google-earth.kml+xml"],
-        layers=[Layer(name=name, title=title, bbox=bbox, abstract=f"{count} placemarks")],
+        layers=[FoundLayer(name=name, title=title, bbox=bbox, abstract=f"{count} placemarks")],
         links=list(dict.fromkeys(links))[:100],
         notes=list(tree.prolog.notes),
     )
@@ -127,7 +127,7 @@ def _zip(body: bytes, url: str) -> Description | None:
                 system = _member(archive, lowered[projection], 20_000).decode("utf-8", "replace")
         found = _shapefile(head, system)
         found.layers = [
-            Layer(name=name.rpartition("/")[2].removesuffix(".shp"), bbox=found.bbox if len(shapes) == 1 else None)
+            FoundLayer(name=name.rpartition("/")[2].removesuffix(".shp"), bbox=found.bbox if len(shapes) == 1 else None)
             for name in shapes
         ]
         return found
@@ -214,7 +214,7 @@ def _read_contents(body: bytes, found: Description) -> None:
         if system == 3857 and None not in (west, south, east, north):
             bbox = places.from_mercator(west, south, east, north)
         found.layers.append(
-            Layer(
+            FoundLayer(
                 name=str(name)[:500],
                 title=str(identifier or "")[:1000],
                 abstract=str(description or "")[:MAX_TEXT],
@@ -323,7 +323,7 @@ def _pmtiles_metadata(data: bytes, packed: int, found: Description) -> None:
         layers = facts.get("vector_layers")
         for one in layers[:1000] if isinstance(layers, list) else ():
             if isinstance(one, dict) and isinstance(one.get("id"), str):
-                found.layers.append(Layer(name=one["id"], bbox=found.bbox))
+                found.layers.append(FoundLayer(name=one["id"], bbox=found.bbox))
 
 
 def _flatgeobuf(body: bytes) -> Description:

@@ -63,7 +63,7 @@ class Contact(msgspec.Struct, omit_defaults=True):
     url: str = ""
 
 
-class Layer(msgspec.Struct, omit_defaults=True):
+class FoundLayer(msgspec.Struct, omit_defaults=True):
     """A layer, feature type, coverage, process, offering or collection of a service."""
 
     name: str
@@ -106,7 +106,7 @@ class Description(msgspec.Struct, omit_defaults=True):
     keywords: list[str] = []
     endpoint: str = ""  # where it is asked
     declared: str = ""  # where it says it is, when that is another place
-    layers: list[Layer] = []
+    layers: list[FoundLayer] = []
     bbox: BBox | None = None
     temporal: Span | None = None
     crs: list[str] = []

@@ -6,7 +6,7 @@ from urllib.parse import urljoin
 from resiliparse.parse.html import HTMLTree
 
 from hemeroteca.geo import endpoints
-from hemeroteca.geo.description import MAX_LAYERS, Description, Layer, none
+from hemeroteca.geo.description import MAX_LAYERS, Description, FoundLayer, none
 
 MAX_BYTES = 2 << 20
 _ARCGIS = re.compile(rb"<link[^>]{0,200}/rest/static/[\w.-]+\.css", re.I)
@@ -47,9 +47,9 @@ def read(data: bytes, url: str) -> Description:
         if len(found.layers) >= MAX_LAYERS:
             break
         if _SERVER.search(address) and plain.lower() != here:
-            found.layers.append(Layer(name=text or plain, url=plain if url else ""))
+            found.layers.append(FoundLayer(name=text or plain, url=plain if url else ""))
         elif re.search(r"Server/\d+/?$", plain, re.I):
-            found.layers.append(Layer(name=plain.rpartition("/")[2], title=text, url=plain if url else ""))
+            found.layers.append(FoundLayer(name=plain.rpartition("/")[2], title=text, url=plain if url else ""))
         else:
             continue
         if url:

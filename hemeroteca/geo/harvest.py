@@ -46,7 +46,7 @@ class Errands:
     def __init__(self, config: Config) -> None:
         self._config = config
         self._client = GuardedClient(config)
-        self._robots: dict[str, urls.robots.Robots] = {}
+        self._robots: dict[str, urls.robots_txt.Robots] = {}
         self._next: dict[str, float] = {}
         self.requests = 0
 
@@ -81,7 +81,7 @@ class Errands:
         origin = urls.origin(url)
         if origin not in self._robots:
             reply = self._client.send(f"{origin}/robots.txt", max_bytes=512 << 10, redirects=5)
-            self._robots[origin] = urls.robots.Robots.read(reply.status, reply.body)
+            self._robots[origin] = urls.robots_txt.Robots.read(reply.status, reply.body)
         if not self._robots[origin].allows(url, AGENT):
             rule = self._robots[origin].rule(url, AGENT)
             raise Unavailable(f"robots.txt of {urls.host(url)} forbids {urlsplit(url).path} (rule {rule!r})")

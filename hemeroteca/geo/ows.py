@@ -14,8 +14,8 @@ from hemeroteca.geo.description import (
     BBox,
     Contact,
     Description,
+    FoundLayer,
     Inspire,
-    Layer,
     Span,
     none,
 )
@@ -165,7 +165,7 @@ def _wms(root: Element, description: Description) -> None:
     first = child(request, "GetCapabilities")
     description.declared = _old_address(first) or _old_address(child(request, "Capabilities")) or _old_address(get_map)
     swapped = description.version.startswith("1.3")
-    inherited: dict[Element, Layer] = {}
+    inherited: dict[Element, FoundLayer] = {}
     boxes: list[BBox | None] = []
     systems: dict[str, None] = {}
     for element in (root if capability is None else capability).iter("{*}Layer"):
@@ -193,8 +193,8 @@ def _wms(root: Element, description: Description) -> None:
 _SIDES = {"westBoundLongitude": 0, "southBoundLatitude": 1, "eastBoundLongitude": 2, "northBoundLatitude": 3}
 
 
-def _wms_layer(element: Element, above: Layer | None, swapped: bool) -> Layer:
-    layer = Layer(name="")
+def _wms_layer(element: Element, above: FoundLayer | None, swapped: bool) -> FoundLayer:
+    layer = FoundLayer(name="")
     own: list[str] = []
     boxes: list[Element] = []
     styles: list[str] = []
@@ -269,7 +269,7 @@ def _wfs(root: Element, description: Description) -> None:
         _ows(root, description)
         description.formats = _parameter(root, "GetFeature", "outputFormat")
     for element in _repeated(root, description, "FeatureType"):
-        layer = Layer(name=text(element, "Name")[:500] or attribute(element, "name"))
+        layer = FoundLayer(name=text(element, "Name")[:500] or attribute(element, "name"))
         crs: list[str] = []
         for part in element:
             name = local(part)
@@ -314,7 +314,7 @@ def _wcs(root: Element, description: Description) -> None:
             envelope = child(element, "lonLatEnvelope")
             corners = [text(one) for one in children(envelope, "pos")]
             times = [text(one) for one in children(envelope, "timePosition")]
-            layer = Layer(
+            layer = FoundLayer(
                 name=text(element, "name")[:500],
                 title=text(element, "label")[:1000],
                 abstract=text(element, "description")[:MAX_TEXT],
@@ -388,7 +388,7 @@ def _csw(root: Element, description: Description) -> None:
     _ows(root, description)
     description.formats = _parameter(root, "GetRecords", "outputFormat")
     for name in _parameter(root, "GetRecords", "typeNames") or _parameter(root, "GetRecords", "typeName"):
-        description.layers.append(Layer(name=name))
+        description.layers.append(FoundLayer(name=name))
 
 
 def _sos(root: Element, description: Description) -> None:
@@ -405,8 +405,8 @@ _SPAN = {"beginPosition": 0, "endPosition": 1}
 _PASSED_OVER = ("procedure", "featureOfInterest", "srsName", "resultModel", "responseMode")  # most of a long offering
 
 
-def _offering(element: Element) -> Layer:
-    layer = Layer(name="")
+def _offering(element: Element) -> FoundLayer:
+    layer = FoundLayer(name="")
     name = identifier = ""
     for tag, part in named(element):
         if tag in _PASSED_OVER:
@@ -455,7 +455,7 @@ def _tms(root: Element, description: Description) -> None:
     description.keywords = _keywords(child(root, "KeywordList"))
     description.contact = _old_contact(child(root, "ContactInformation"))
     if local(root) == "TileMap":
-        layer = Layer(
+        layer = FoundLayer(
             name=description.title or attribute(root, "tilemapservice"),
             title=description.title,
             crs=places.crs_names([text(root, "SRS")]),
@@ -478,7 +478,7 @@ def _tms(root: Element, description: Description) -> None:
         address = attribute(element, "href")
         name = attribute(element, "title") or address
         srs = attribute(element, "srs")
-        layer = Layer(name=name[:500], title=attribute(element, "title"), crs=places.crs_names([srs]), url=address)
+        layer = FoundLayer(name=name[:500], title=attribute(element, "title"), crs=places.crs_names([srs]), url=address)
         _keep(layer, description)
 
 
@@ -518,8 +518,8 @@ def _ows(root: Element, description: Description) -> None:
             description.declared = address
 
 
-def _ows_item(element: Element, name: str) -> Layer:
-    layer = Layer(name=name[:500])
+def _ows_item(element: Element, name: str) -> FoundLayer:
+    layer = FoundLayer(name=name[:500])
     for part in element:
         tag = local(part)
         if tag == "Title" and not layer.title:
@@ -562,7 +562,7 @@ def _repeated(parent: Element | None, description: Description, *names: str) -> 
         yield element
 
 
-def _keep(layer: Layer, description: Description) -> None:
+def _keep(layer: FoundLayer, description: Description) -> None:
     if layer.name:
         description.layers.append(layer)
     else:

@@ -14,8 +14,7 @@ from hemeroteca import urls
 from hemeroteca.accounts import Actor, require
 from hemeroteca.errors import Conflict, NotFound
 from hemeroteca.geo import endpoints, models
-from hemeroteca.geo.description import BBox, Description
-from hemeroteca.geo.description import Layer as LayerFound
+from hemeroteca.geo.description import BBox, Description, FoundLayer
 from hemeroteca.geo.models import Harvest, HarvestRecord, HealthCheck, Layer, Service, SiblingRule
 from hemeroteca.plain import whole_number
 
@@ -153,7 +152,7 @@ def _describe(service: Service, sighting: Sighting, whole: bool) -> None:
     _set_box(service, found.bbox)
 
 
-def _keep_layers(service: Service, found: Sequence[LayerFound], add: bool) -> None:
+def _keep_layers(service: Service, found: Sequence[FoundLayer], add: bool) -> None:
     """Of a service in parts they are added, by name; else they are all."""
     known: dict[str, int] = {}
     if add:

@@ -93,7 +93,7 @@ def difference(capture: Capture, rules: Rules, diff: bool) -> tuple[Difference, 
     return msgspec.structs.replace(verdicts[0], others=verdicts[1:]), sightings
 
 
-def _verdict(found: "change.Change", important: bool, text: str, subscriptions: tuple[int, ...]) -> Difference:
+def _verdict(found: "change.Judgement", important: bool, text: str, subscriptions: tuple[int, ...]) -> Difference:
     view, form, content = found.sums
     return Difference(
         view=view,

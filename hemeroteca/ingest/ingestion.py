@@ -150,7 +150,7 @@ def _read(capture: Capture, rules: Rules, result: Ingested, focus: "FocusReader 
 
 def _directives(capture: Capture, document: extract.Document | None, agent: str, result: Ingested) -> bool:
     """What header and page say to robots, noted; gives whether its links are not to be followed."""
-    said = urls.robots.directives(capture.header_all("x-robots-tag"), agent)
+    said = urls.robots_txt.directives(capture.header_all("x-robots-tag"), agent)
     result.noarchive = said.noarchive or (document is not None and document.noarchive)
     result.noindex = said.noindex or (document is not None and document.noindex)
     return said.nofollow or (document is not None and document.nofollow)

@@ -144,7 +144,7 @@ def _commits(source: Path) -> list[bytes]:
 
 
 MAX_TRIES = 20
-NOTE = "archive.json"  # of the last capture an index holds (`engine.sinks.search`)
+NOTE = "archive.json"  # of the last capture an index holds (`engine.sinks.search_sink`)
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EXDEV, errno.EMLINK)
 
 

@@ -58,7 +58,7 @@ class Supervisor:
     """`run()` returns after a signal asked for the end and every child is gone.
 
     `say(name, line)` receives each line a child writes, to either of its streams. `ear`: a descriptor that orders can
-    be read from; `told`: the file that says what runs.
+    be read from; `report_file`: the file that says what runs.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Supervisor:
         say: Callable[[str, str], None],
         limits: RestartLimits | None = None,
         ear: int | None = None,
-        told: Path | None = None,
+        report_file: Path | None = None,
     ) -> None:
         self._selector = selectors.DefaultSelector()
         limits = limits or RestartLimits()
@@ -76,8 +76,8 @@ class Supervisor:
         self._stop_signals = 0
         self._kill_at = float("inf")
         self._ear = ear
-        self._told = told
-        self._last_told: list[ProcessFacts] | None = None
+        self._report_file = report_file
+        self._last_report: list[ProcessFacts] | None = None
 
     def run(self) -> None:
         wake_read, wake_write = os.pipe()
@@ -118,7 +118,7 @@ class Supervisor:
                 for child in self._children:
                     child.kill()
             for child in self._children:
-                child.tend(now, may_start=not asked)
+                child.maintain(now, may_start=not asked)
             self._tell()
             if asked and not any(child.alive for child in self._children):
                 return
@@ -141,15 +141,15 @@ class Supervisor:
     def _tell(self) -> None:
         """Write down what runs, when that has changed."""
         facts = [child.facts() for child in self._children]
-        if self._told is None or facts == self._last_told:
+        if self._report_file is None or facts == self._last_report:
             return
-        self._last_told = facts
-        draft = self._told.with_suffix(".new")
+        self._last_report = facts
+        draft = self._report_file.with_suffix(".new")
         try:
             draft.write_bytes(msgspec.json.encode(facts))
-            os.replace(draft, self._told)
+            os.replace(draft, self._report_file)
         except OSError as error:  # a full disk must not end what it could not describe
-            log.warning("%s cannot be written (%s)", self._told, error)
+            log.warning("%s cannot be written (%s)", self._report_file, error)
 
     def _pause(self, now: float) -> float | None:
         moments = (
@@ -176,10 +176,10 @@ class ProcessFacts(msgspec.Struct):
     may_stop: bool = True
 
 
-def read_processes(told: Path) -> list[ProcessFacts]:
+def read_processes(report_file: Path) -> list[ProcessFacts]:
     """What a supervisor wrote; nothing when none did."""
     try:
-        return msgspec.json.decode(told.read_bytes(), type=list[ProcessFacts])
+        return msgspec.json.decode(report_file.read_bytes(), type=list[ProcessFacts])
     except (OSError, msgspec.MsgspecError):
         return []
 
@@ -242,7 +242,7 @@ class _Child:
                 self.kill_at = now + self._limits.grace_seconds
             self._since_ms = time.time_ns() // 1_000_000
 
-    def tend(self, now: float, may_start: bool) -> None:
+    def maintain(self, now: float, may_start: bool) -> None:
         """Notice a death, and start the program when it is time."""
         if self._process is not None and _has_ended(self._process.pid):
             self._bury(now)

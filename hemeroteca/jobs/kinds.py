@@ -94,7 +94,7 @@ def _load_room(room: str) -> None:
     """The kinds of one room: those of all others cost half a second to load."""
     from django.conf import settings
 
-    module = f"hemeroteca.{room}.jobs"
+    module = f"hemeroteca.{room}.job_kinds"
     if module in settings.JOB_MODULES:
         import_module(module)
 

@@ -13,10 +13,10 @@ class Manifest(msgspec.Struct, frozen=True):
     version: int  # grows with every commit
     bases: Mapping[str, tuple[str, ...]]  # names of files by table
     updates: Mapping[str, tuple[str, ...]]  # rows in them replace those of the bases
-    articles: tuple[Article, ...] = ()
+    articles: tuple[LakeArticle, ...] = ()
 
 
-class Article(msgspec.Struct, frozen=True):
+class LakeArticle(msgspec.Struct, frozen=True):
     """An article as queries see it."""
 
     wiki: str

@@ -107,7 +107,7 @@ def ask(
 
 
 START_SECONDS = 20.0  # to load DuckDB on a machine that is busy; not counted against the query, which has its own alarm
-_START = "import sys; sys.path.insert(0, sys.argv[1]); from hemeroteca.lake.confined import main; main()"
+_START = "import sys; sys.path.insert(0, sys.argv[1]); from hemeroteca.lake.sandbox_process import main; main()"
 
 
 def _obituary(code: int, complaints: str, limits: QueryLimits) -> str:

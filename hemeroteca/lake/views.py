@@ -6,9 +6,9 @@ import ibis
 import ibis.expr.types as ir
 import pyarrow as pa
 
-from hemeroteca.lake.engine import ARTICLES, articles_arrow, articles_schema, current, retitled
 from hemeroteca.lake.files import LakeFiles
 from hemeroteca.lake.manifest import Manifest
+from hemeroteca.lake.query_engine import ARTICLES, articles_arrow, articles_schema, current, retitled
 from hemeroteca.lake.revisions import KEYS, REVISIONS, TABLES, schema
 from hemeroteca.lake.sandbox import TableSource
 

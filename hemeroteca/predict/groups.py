@@ -94,7 +94,7 @@ def _keeps_clock(times: Sequence[float]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Burst:
+class BurstSpan:
     start: float
     end: float
     changes: int
@@ -105,7 +105,7 @@ class Burst:
         return self.changes / (self.end - self.start) if self.end > self.start else math.inf
 
 
-def bursts(changes: Sequence[float], *, factor: float = 4.0, reluctance: float = 1.0) -> list[Burst]:
+def bursts(changes: Sequence[float], *, factor: float = 4.0, reluctance: float = 1.0) -> list[BurstSpan]:
     """Spans in which changes come at least about `factor` times as fast as usual (Kleinberg's two-state automaton).
 
     `reluctance` is the price of entering a burst, in units of log n: higher finds fewer and clearer bursts.
@@ -134,14 +134,14 @@ def bursts(changes: Sequence[float], *, factor: float = 4.0, reluctance: float =
         state = came[state]
         states.append(state)
     states.reverse()
-    found: list[Burst] = []
+    found: list[BurstSpan] = []
     i = 0
     while i < len(states):
         if states[i]:
             j = i
             while j < len(states) and states[j]:
                 j += 1
-            found.append(Burst(times[i], times[j], j - i + 1))
+            found.append(BurstSpan(times[i], times[j], j - i + 1))
             i = j
         else:
             i += 1

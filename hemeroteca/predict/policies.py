@@ -443,7 +443,7 @@ POLICIES: dict[str, Callable[..., Policy]] = {
     "gamma": GammaPoisson,
     "auto": Auto,
 }
-LEAST_VOLUME = "least-volume:"
+VOLUME_PREFIX = "least-volume:"
 SHORT = {"notify": "simple-notify", "history": "simple-history"}
 
 
@@ -487,7 +487,7 @@ def policy_of(name: str) -> Callable[..., Policy]:
     """
     if name in POLICIES:
         return POLICIES[name]
-    parts = [SHORT.get(part, part) for part in name.removeprefix(LEAST_VOLUME).split("+")]
+    parts = [SHORT.get(part, part) for part in name.removeprefix(VOLUME_PREFIX).split("+")]
     for part in parts:
         if part not in POLICIES or len(parts) < 2:
             raise ValueError(
@@ -498,6 +498,6 @@ def policy_of(name: str) -> Callable[..., Policy]:
     rules = [cast("Callable[..., IntervalPolicy]", POLICIES[part]) for part in parts]
 
     def compose(stretch: float = 1.0) -> Policy:
-        return Composed([rule(stretch=stretch) for rule in rules], least_volume=name.startswith(LEAST_VOLUME))
+        return Composed([rule(stretch=stretch) for rule in rules], least_volume=name.startswith(VOLUME_PREFIX))
 
     return compose

@@ -343,14 +343,14 @@ class _Signals:
     def __init__(self, trace: Trace, resolution: float, steps: int, signals: tuple[float, float], seed: int) -> None:
         recall, false_per_day = signals
         rng = np.random.default_rng([seed, 7])
-        told: list[list[int]] = [[] for _ in range(steps)]
+        announced: list[list[int]] = [[] for _ in range(steps)]
         for page, changes in enumerate(trace.changes):
             for step in np.unique((changes // resolution).astype(int)):
                 if step < steps and rng.random() < recall:
-                    told[step].append(page)
+                    announced[step].append(page)
         for step in range(steps):
-            told[step].extend(np.flatnonzero(rng.random(len(trace)) < false_per_day * resolution / DAY).tolist())
-        self._told = told
+            announced[step].extend(np.flatnonzero(rng.random(len(trace)) < false_per_day * resolution / DAY).tolist())
+        self._announced = announced
 
     def at(self, step: int) -> Ints:
-        return np.unique(np.array(self._told[step], np.int64))
+        return np.unique(np.array(self._announced[step], np.int64))

@@ -77,8 +77,8 @@ CONNECTIONS = 200
 CONNECTIONS_EACH = 40  # of one address; a proxy on this machine speaks for all
 READ_SECONDS = 30.0  # for a whole request, however it drips
 LONGEST_ADDRESS = 65_536
-MOST_SENT = 16 << 10
-MOST_MOMENTS = 5000  # versions on the timeline
+MAX_SENT = 16 << 10
+MAX_MOMENTS = 5000  # versions on the timeline
 
 # Whatever an archived page tries, it can load only from here. Top-level navigation is the one thing a policy cannot
 # stop; the console answers a navigation from elsewhere without its cookies, or with pages that change nothing.
@@ -333,12 +333,12 @@ class Pages(RewriterApp):  # type: ignore[misc]
         if not re.match(r"https?://", url, re.I) or len(url) > LONGEST_ADDRESS:
             return []
         try:
-            return self.index.ask(url, f"collapse=digest&limit=-{MOST_MOMENTS}")
+            return self.index.ask(url, f"collapse=digest&limit=-{MAX_MOMENTS}")
         except requests.RequestException:
             return []
 
     def missing(self, environ: Environ, start: Start, url: str) -> Iterable[bytes]:
-        text = self._told(environ, url, "missing", "404 Not Found")
+        text = self._message(environ, url, "missing", "404 Not Found")
         return answer(start, "404 Not Found", list(kept(text.status_headers.headers)), text.body, FRAME_POLICY)
 
     def message(self, heading: str, text: str, link: str, label: str, url: str = "") -> bytes:
@@ -373,12 +373,12 @@ class Pages(RewriterApp):  # type: ignore[misc]
         return str(super().get_top_url(f"{ORIGIN}/", wb_url, cdx, kwargs))  # the frame is asked for with the pass
 
     def _not_found_response(self, environ: Environ, url: str) -> WbResponse:
-        return self._told(environ, url, "missing", "404 Not Found")
+        return self._message(environ, url, "missing", "404 Not Found")
 
     def _error_response(self, environ: Environ, wbe: WbException) -> WbResponse:
-        return self._told(environ, wbe.url or "", "failed", wbe.status())
+        return self._message(environ, wbe.url or "", "failed", wbe.status())
 
-    def _told(self, environ: Environ, url: str, what: str, status: str) -> WbResponse:
+    def _message(self, environ: Environ, url: str, what: str, status: str) -> WbResponse:
         texts = texts_for(environ)
         text = self.message(texts[what], texts.get(f"{what}_more", ""), versions_of(url), texts["back"], url)
         return WbResponse.text_response(text.decode(), status=status, content_type="text/html; charset=utf-8")
@@ -589,8 +589,8 @@ def refused(environ: Environ) -> tuple[str, str] | None:
         return "421 Misdirected Request", f"Archived pages are shown at {ORIGIN} and under no other name."
     if environ["REQUEST_METHOD"] == "POST":  # a page asks for what it once got in this way
         length = environ.get("CONTENT_LENGTH") or "0"
-        if not re.fullmatch(r"[0-9]{1,18}", length) or int(length) > MOST_SENT:
-            return "413 Content Too Large", f"No answer to more than {MOST_SENT} bytes is kept."
+        if not re.fullmatch(r"[0-9]{1,18}", length) or int(length) > MAX_SENT:
+            return "413 Content Too Large", f"No answer to more than {MAX_SENT} bytes is kept."
     elif environ["REQUEST_METHOD"] not in ("GET", "HEAD") and not asks_leave(environ):
         return "405 Method Not Allowed", "An archive can be read; nothing can be changed in it."
     if "HTTP_SERVICE_WORKER" in environ or environ.get("HTTP_SEC_FETCH_DEST") == "serviceworker":

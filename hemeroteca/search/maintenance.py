@@ -36,7 +36,7 @@ from hemeroteca.search.index import (
     replacement,
 )
 from hemeroteca.search.index.expressions import RangeQuery, TermQuery
-from hemeroteca.search.index.versions import has_versions, open_versions
+from hemeroteca.search.index.version_index import has_versions, open_versions
 from hemeroteca.search.suggest.language_model import Learner
 from hemeroteca.search.suggest.query_log import logged_queries
 

@@ -13,7 +13,7 @@ from hemeroteca.archive import notes
 from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.search.analysis import code_of
 from hemeroteca.search.index import SearchError
-from hemeroteca.search.index.versions import choose
+from hemeroteca.search.index.version_index import choose
 from hemeroteca.search.preferences import load_preferences
 from hemeroteca.search.preferences import prefer as judge
 from hemeroteca.search.ranking import Preferences

@@ -26,7 +26,7 @@ from hemeroteca.search.heavy_queries import HEAVY_QUERIES
 from hemeroteca.search.index import VERSIONS, Index, IndexReader, IndexUnusableError, SearchError, open_index
 from hemeroteca.search.index.document_fields import BODIES
 from hemeroteca.search.index.expressions import KeysQuery
-from hemeroteca.search.index.versions import open_past
+from hemeroteca.search.index.version_index import open_past
 from hemeroteca.search.query.clauses import Note, required
 from hemeroteca.search.query.conditions import stands
 from hemeroteca.search.query.parser import MAX_QUERY, parse, parse_words

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hemeroteca.lazy import lazily
 
 if TYPE_CHECKING:
-    from hemeroteca.urls import robots
+    from hemeroteca.urls import robots_txt
     from hemeroteca.urls.candidate import Candidate, UrlRole
     from hemeroteca.urls.canon import DEFAULT_RULES, CanonRules, canonical, key, typed
     from hemeroteca.urls.domains import registrable_domain
@@ -33,6 +33,6 @@ else:
 
 __all__ = [
     "DEFAULT_RULES", "Candidate", "CanonRules", "Scope", "ScopeMatcher", "Target", "UrlError", "UrlRole", "canonical",
-    "directory", "host", "join", "key", "origin", "registrable_domain", "resolve_links", "resolve_targets", "robots",
-    "shape", "surt", "trap", "typed",
+    "directory", "host", "join", "key", "origin", "registrable_domain", "resolve_links", "resolve_targets",
+    "robots_txt", "shape", "surt", "trap", "typed",
 ]  # fmt: skip

@@ -108,7 +108,7 @@ def _members(
             if not member.eof:
                 reason = "the record is longer than it says"
         except (*UNREADABLE, OSError) as error:
-            reason = _told(error)
+            reason = _reason_of(error)
         following = member.end if member.eof else _next_member(fd, offset + 1, end, dictionary is not None)
         if reason and following == end and member.cut:
             reason = "the file ends inside a compressed record"
@@ -137,7 +137,7 @@ def _zeros(fd: int, offset: int, end: int) -> Damage | None:
     return Damage(offset, at - offset, f"{at - offset} zero bytes instead of a record")
 
 
-def _told(error: Exception) -> str:
+def _reason_of(error: Exception) -> str:
     """Why a place cannot be read. That our own disk is full is no fault of it."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         raise error
@@ -192,7 +192,7 @@ def _joined(fd: int, offset: int, end: int, max_payload: int) -> Iterator[Scanne
         while (record := next_record(stream, max_payload)) is not None:
             yield ScannedRecord(record, offset, 0)
     except (*UNREADABLE, OSError) as error:
-        yield Damage(offset, end - offset, _told(error))
+        yield Damage(offset, end - offset, _reason_of(error))
 
 
 class _AllMembers(io.RawIOBase):
@@ -229,7 +229,7 @@ def _plain(file: IO[bytes], end: int, max_payload: int) -> Iterator[ScannedRecor
             record = next_record(file, max_payload)
         except ValueError as error:
             following = min(end, _next(file.fileno(), _RECORD, offset, end) + 1)
-            yield Damage(offset, following - offset, _told(error))
+            yield Damage(offset, following - offset, _reason_of(error))
             file.seek(following)
             continue
         if record is None:

@@ -69,7 +69,7 @@ class RemoteStore:
 
     def files(self) -> dict[str, int]:
         """Names and sizes of the WARC files in it."""
-        with self._told("list"):
+        with self._store_errors("list"):
             batches = self._library.list(self._store)
             return {item["path"]: item["size"] for batch in batches for item in batch if item["path"].endswith(WARCS)}
 
@@ -83,38 +83,38 @@ class RemoteStore:
             raise StoreError(f"{self.address} does not answer for {name} ({error}); check the network and AWS_*")
 
     def read(self, name: str, offset: int, size: int) -> bytes:
-        with self._told(f"read {name} from"):
+        with self._store_errors(f"read {name} from"):
             return bytes(self._library.get_range(self._store, name, start=offset, length=size))
 
     def read_many(self, name: str, places: Sequence[tuple[int, int]]) -> list[bytes]:
         """The bytes of several places (offset, size); near ones come in one request, far ones side by side."""
         starts, ends = [offset for offset, _ in places], [offset + size for offset, size in places]
-        with self._told(f"read {name} from"):
+        with self._store_errors(f"read {name} from"):
             parts = self._library.get_ranges(self._store, name, starts=starts, ends=ends)
             return [bytes(part) for part in parts]
 
     def upload(self, path: Path, name: str = "") -> None:
         """Put a closed file there, under its own name or another; it appears only when it is whole."""
         name = name or path.name
-        with self._told(f"put {name} into"):
+        with self._store_errors(f"put {name} into"):
             self._library.put(self._store, name, path, chunk_size=_PART, max_concurrency=2)
         if self.size(name) != path.stat().st_size:
             raise StoreError(f"{self.address} does not hold all of {name} after putting it there; try again")
 
     def download(self, name: str, target: Path) -> None:
-        with self._told(f"get {name} from"), target.open("wb") as file:
+        with self._store_errors(f"get {name} from"), target.open("wb") as file:
             for chunk in self._library.get(self._store, name).stream(min_chunk_size=1 << 20):
                 file.write(chunk)
 
     def delete(self, name: str) -> None:
-        with self._told(f"remove {name} from"):
+        with self._store_errors(f"remove {name} from"):
             try:
                 self._library.delete(self._store, name)
             except FileNotFoundError:
                 pass
 
     @contextmanager
-    def _told(self, what: str) -> Iterator[None]:
+    def _store_errors(self, what: str) -> Iterator[None]:
         try:
             yield
         except StoreError:

@@ -58,7 +58,7 @@ class NamedPages:
 class Announcements:
     def __init__(self, state: SchedulerState) -> None:
         self._state = state
-        self.told: dict[int, set[int]] = {}  # page → sources that announced it since its last visit
+        self.announced_by: dict[int, set[int]] = {}  # page → sources that announced it since its last visit
         self.sources: dict[int, AnnouncementSource] = {}
         self.waiting: dict[int, None] = {}  # announced pages, the longest waiting first
         self._speakers: dict[int | str, list[int]] = {}  # sources by the subscription or site they speak about
@@ -146,7 +146,7 @@ class Announcements:
 
     def verify(self, key: int, page: ActivePage, important: bool) -> bool:
         """Were the sources right? And which said nothing of a change? Gives whether somebody had announced it."""
-        told = self.told.pop(key, set())
+        told = self.announced_by.pop(key, set())
         for source in told:
             self._state.writes.verdict(source, "right" if important else "wrong")
         if important:
@@ -164,7 +164,7 @@ class Announcements:
         self._state.writes.verdict(source, "right" if there else "wrong")
 
     def forget(self, key: int) -> None:
-        self.told.pop(key, None)
+        self.announced_by.pop(key, None)
         self.waiting.pop(key, None)
         self._on_their_way.pop(key, None)
 
@@ -235,9 +235,9 @@ class Announcements:
         if page is None or (said_ms and said_ms <= page.last_ms):
             return  # what was said is about a version we have
         sub = self._state.subs.get(page.sub)
-        if sub is None or source in self.told.get(key, ()):
+        if sub is None or source in self.announced_by.get(key, ()):
             return
-        self.told.setdefault(key, set()).add(source)
+        self.announced_by.setdefault(key, set()).add(source)
         kind = self.sources[source].kind
         if sub.policy is not None:
             sub.policy.notify(key, planner_hour(now * 1000))

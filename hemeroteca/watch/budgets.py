@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from hemeroteca.frontier.models import Host
-from hemeroteca.frontier.values import SiteSettings
+from hemeroteca.frontier.site_settings import SiteSettings
 from hemeroteca.urls.candidate import Candidate, UrlRole
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
 from hemeroteca.watch.models import Allowance
@@ -163,18 +163,18 @@ class Budgets:
                 self._fill(f"subscription {sub.id}", sub.budget, now)
             sub.is_open = not self._state.is_shut(sub, now) and sub.crawl in crawls
 
-    def open(self, sub: ActiveSubscription, site: str, told: bool = False) -> bool:
+    def open(self, sub: ActiveSubscription, site: str, announced: bool = False) -> bool:
         """Whether a whole visit can be paid for."""
-        return all(budget.open for _, budget in self._of(sub, site, told))
+        return all(budget.open for _, budget in self._of(sub, site, announced))
 
     def decides(self, sub: ActiveSubscription) -> bool:
         """Whether a person gave it, or its collection, visits a day: those are made, on the pages worth most."""
         shared = self.collections.get(sub.collection) if sub.collection is not None else None
         return bool(sub.budget.visits.per_day or (shared is not None and shared.visits.per_day))
 
-    def start(self, sub: ActiveSubscription, site: str, told: bool) -> None:
+    def start(self, sub: ActiveSubscription, site: str, announced: bool) -> None:
         """Pay for a visit that is chosen now."""
-        for name, budget in self._of(sub, site, told):
+        for name, budget in self._of(sub, site, announced):
             budget.visits.spend(1)
             self._touch(name, budget)
 
@@ -211,9 +211,9 @@ class Budgets:
                 f.due_ms = int(sub.discovered_until * 1000)
         return found
 
-    def _of(self, sub: ActiveSubscription, site: str, told: bool = False) -> Iterator[tuple[str, Budget]]:
+    def _of(self, sub: ActiveSubscription, site: str, announced: bool = False) -> Iterator[tuple[str, Budget]]:
         """What pays for a visit. One that somebody asked for is not spread over the day unless a person set a limit."""
-        if not told or self._limited:
+        if not announced or self._limited:
             yield INSTANCE, self.instance
         yield f"subscription {sub.id}", sub.budget
         if sub.collection is not None and sub.collection in self.collections:

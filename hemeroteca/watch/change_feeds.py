@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from hemeroteca.instance.address import own_address
+from hemeroteca.instance.public_url import own_address
 from hemeroteca.watch.models import Change
 
 ATOM = "http://www.w3.org/2005/Atom"

@@ -4,7 +4,7 @@ from django.db import models
 
 from hemeroteca.accounts.models import User
 from hemeroteca.frontier.models import Crawl
-from hemeroteca.instance.sealing import SealedField
+from hemeroteca.instance.sealed_secrets import SealedField
 
 # The list of topics as it begins, with codes as in the founding work (300 to 314); people edit it.
 CATEGORIES = dict(
@@ -474,7 +474,7 @@ class Allowance(models.Model):
         db_table_comment = "what is left of budgets, or owed, kept over restarts"
 
 
-class Revision(models.Model):
+class WatchRevision(models.Model):
     """Counts the changes people make, so that the engine notices them by one small read."""
 
     number = models.BigIntegerField(default=0, db_comment="grows with every change of subscriptions or budgets")

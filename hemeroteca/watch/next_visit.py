@@ -139,8 +139,8 @@ class NextVisit:
         code = "share" if sub.policy.shares_budget else "interval"
         if page.failures:
             kept: dict[str, object] = {"code": "retry", "failures": page.failures}
-        elif key in self._state.announcements.told and sub.mode == "simple-notify":
-            first = next(iter(self._state.announcements.told[key]))
+        elif key in self._state.announcements.announced_by and sub.mode == "simple-notify":
+            first = next(iter(self._state.announcements.announced_by[key]))
             source = self._state.announcements.sources.get(first)
             kept = {"code": "told", "source": source.kind if source else "somebody", "policy": sub.mode}
         elif hours * HOUR_MS >= sub.max_ms and not self._wanted(sub, key, now):
@@ -212,7 +212,8 @@ class NextVisit:
 
     def _why_told(self, key: int, kept: dict[str, object]) -> dict[str, object]:
         """Who announced it, and how often he was right so far: not what is believed of somebody never heard before."""
-        rows = SignalSource.objects.filter(pk__in=self._state.announcements.told.get(key, ())).order_by("-right", "pk")
+        sources = self._state.announcements.announced_by.get(key, ())
+        rows = SignalSource.objects.filter(pk__in=sources).order_by("-right", "pk")
         row = rows.values_list("kind", "right", "wrong").first()
         if row is None:
             return kept

@@ -19,7 +19,7 @@ from django.db.models import F
 
 from hemeroteca.config import Config
 from hemeroteca.fetch.client import GuardedClient, guarded_names
-from hemeroteca.instance.address import own_address
+from hemeroteca.instance.public_url import own_address
 from hemeroteca.watch import notice_conditions, services
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
 from hemeroteca.watch.fields import plain

@@ -22,10 +22,10 @@ from django.db.models import Max, Min
 
 from hemeroteca import urls
 from hemeroteca.archive import queries
-from hemeroteca.archive.values import CaptureRow
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.errors import Invalid
 from hemeroteca.fetch.client import GuardedClient
-from hemeroteca.frontier.models import Page, Visit
+from hemeroteca.frontier.models import Page, QueuedVisit
 from hemeroteca.ingest.difference import FeedListing
 from hemeroteca.predict import (
     Calibration,
@@ -188,7 +188,7 @@ def _learn_rows(subscription: Subscription, url: str, captures: Sequence[Capture
 def _is_page(page: Page) -> bool:
     """Whether a crawl met it as a page, not only as something pages need or as a sitemap that may be there; or none
     met it at all, and it was imported."""
-    roles = set(Visit.objects.filter(page=page).values_list("role", flat=True))
+    roles = set(QueuedVisit.objects.filter(page=page).values_list("role", flat=True))
     return not roles or UrlRole.PAGE in roles
 
 

@@ -6,7 +6,7 @@ A host that is down gets a single probe at a time, so that nothing waits to fall
 import msgspec
 
 from hemeroteca import urls
-from hemeroteca.frontier.models import Visit
+from hemeroteca.frontier.models import QueuedVisit
 from hemeroteca.frontier.visit import State
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch.answered_visit import planner_hour
@@ -91,7 +91,7 @@ class Outages:
     def load_entrances(self, sub: ActiveSubscription) -> None:
         """Addresses of a subscription that were given up before it was taken up."""
         missing = [key for key in sub.seeds if key not in self._state.pages]
-        failed = Visit.objects.filter(crawl=sub.crawl, page__key__in=missing, state__gte=State.FAILED)
+        failed = QueuedVisit.objects.filter(crawl=sub.crawl, page__key__in=missing, state__gte=State.FAILED)
         for key, url, reason in failed.values_list("page__key", "page__url", "reason"):
             if sub.failures:  # it was counted before
                 self._entrances[sub.id, key] = Entrance(url, sub.failures, self._state.now)

@@ -14,7 +14,7 @@ from itertools import zip_longest
 import numpy as np
 from django.db.models import Max
 
-from hemeroteca.frontier.models import Page, Visit
+from hemeroteca.frontier.models import Page, QueuedVisit
 from hemeroteca.predict import Planner
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch import observations
@@ -242,7 +242,7 @@ class PageChoice:
                 chosen.append(key)
                 sub = state.subs[page.sub]
                 state.under_way.start(key, VisitUnderWay(sub.crawl, page.site, why=state.writes.chosen_for(key)))
-                state.budgets.start(sub, page.site, told=key in state.announcements.waiting)
+                state.budgets.start(sub, page.site, announced=key in state.announcements.waiting)
             if not state.budgets.instance.open:
                 break
         return self._candidates([key for key in chosen if key in state.pages])
@@ -265,7 +265,7 @@ class PageChoice:
         found: list[Candidate] = []
         for start in range(0, len(keys), 500):
             crawls = {key: self._state.subs[self._state.pages[key].sub].crawl for key in keys[start : start + 500]}
-            visits = Visit.objects.filter(page__key__in=crawls, crawl__in=set(crawls.values()))
+            visits = QueuedVisit.objects.filter(page__key__in=crawls, crawl__in=set(crawls.values()))
             known = {
                 (key, crawl): (depth, role)
                 for key, crawl, depth, role in visits.values_list("page__key", "crawl", "depth", "role")
@@ -275,7 +275,7 @@ class PageChoice:
                 found.append(Candidate(key, url, host, crawls[key], depth, role=role))
         return found
 
-    def _allowed(self, key: int, now: float, told: bool = False) -> bool:
+    def _allowed(self, key: int, now: float, announced: bool = False) -> bool:
         state = self._state
         page = state.pages.get(key)
         if page is None or key in state.under_way or page.retry_at > now:
@@ -284,7 +284,7 @@ class PageChoice:
         if sub is None or not sub.is_open or now * 1000 - page.last_ms < sub.min_ms:
             return False
         room = state.outages.room(page.site, now)
-        return state.under_way.at(page.site) < room and state.budgets.open(sub, page.site, told)
+        return state.under_way.at(page.site) < room and state.budgets.open(sub, page.site, announced)
 
     def _asked(self, now: float) -> Iterator[int]:
         """Pages somebody wants visited at once; what they cost is paid, but nothing is waited for."""
@@ -346,13 +346,13 @@ class PageChoice:
         looked = 0
         for key in list(waiting):
             page = state.pages.get(key)
-            if page is None or key not in state.announcements.told or key not in state.plan.planner:
+            if page is None or key not in state.announcements.announced_by or key not in state.plan.planner:
                 del waiting[key]  # visited meanwhile
                 continue
             if under_way >= MAX_SIGNALLED or looked >= HOST_QUEUE:
                 return
             looked += 1
-            if now - page.last_ms / 1000 < SIGNAL_REST or not self._allowed(key, now, told=True):
+            if now - page.last_ms / 1000 < SIGNAL_REST or not self._allowed(key, now, announced=True):
                 continue
             chance = float(state.plan.planner.chance([key], planner_hour(now * 1000))[0])
             if chance * min(state.subs[page.sub].weight, 2.0) < WORTH:

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from hemeroteca import urls
 from hemeroteca.accounts import Actor, audit, require
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.archive.selection import Selection
-from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.frontier.queries import visited_as_page
-from hemeroteca.ingest import costly
+from hemeroteca.ingest import heavy_reads
 from hemeroteca.plain import storable
 from hemeroteca.warc.keys import index_key
 from hemeroteca.watch.models import Publication, Subscription
@@ -133,7 +133,7 @@ def publish(
     if picture is not None:
         if len(picture) > MAX_PICTURE:
             raise Invalid(f"a picture has at most {MAX_PICTURE >> 20} MiB")
-        row.picture = costly.run(costly.cover, picture) if picture else b""
+        row.picture = heavy_reads.run(heavy_reads.cover, picture) if picture else b""
     row.save()
     audit.note(actor, "published", found.name, f"/c/{row.slug}; sites: {len(row.patterns)}")
     return row

@@ -20,10 +20,10 @@ from hemeroteca.watch.models import (
     Collection,
     Observation,
     ReadMark,
-    Revision,
     SignalSource,
     Subscription,
     WatchedPage,
+    WatchRevision,
 )
 
 MAX_LISTED = 200  # proposals on one page
@@ -32,7 +32,7 @@ Row = TypeVar("Row", bound=Model)
 
 def revision() -> int:
     """Grows whenever a person changes what is watched."""
-    return Revision.objects.filter(pk=1).values_list("number", flat=True).first() or 0
+    return WatchRevision.objects.filter(pk=1).values_list("number", flat=True).first() or 0
 
 
 def categories() -> list[Category]:

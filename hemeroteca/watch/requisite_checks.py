@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hemeroteca.frontier.models import Visit
+from hemeroteca.frontier.models import QueuedVisit
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.difference import Difference
 from hemeroteca.urls.candidate import Candidate, UrlRole
@@ -43,7 +43,7 @@ class Requisites:
         self._visits: dict[int, int] = {}
 
     def load(self, sub: "ActiveSubscription") -> None:
-        rows = Visit.objects.filter(crawl=sub.crawl, role=UrlRole.REQUISITE, state=State.DONE).order_by("pk")
+        rows = QueuedVisit.objects.filter(crawl=sub.crawl, role=UrlRole.REQUISITE, state=State.DONE).order_by("pk")
         known, styles = self._known.setdefault(sub.id, {}), self._styles.setdefault(sub.id, {})
         for key, visited_ms, url in rows.values_list("page__key", "page__visited_ms", "page__url")[:MAX_KNOWN]:
             known[key] = Requisite(visited_ms)
@@ -101,7 +101,7 @@ class Requisites:
             if sub is None or not sub.is_open:
                 continue
             del self._waiting[number]
-            rows = Visit.objects.filter(crawl=sub.crawl, role=UrlRole.REQUISITE, page__key__in=waiting)
+            rows = QueuedVisit.objects.filter(crawl=sub.crawl, role=UrlRole.REQUISITE, page__key__in=waiting)
             columns = ("page__key", "page__url", "host__name", "depth")
             for key, url, host, depth in rows.exclude(state=State.QUEUED).values_list(*columns):
                 yield Candidate(key, url, host, sub.crawl, depth, role=UrlRole.REQUISITE)

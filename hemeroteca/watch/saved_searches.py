@@ -18,7 +18,7 @@ from hemeroteca.accounts import STRANGER, Actor, can, require
 from hemeroteca.accounts.models import User
 from hemeroteca.archive import notes
 from hemeroteca.errors import Invalid, NotFound
-from hemeroteca.instance.address import own_address
+from hemeroteca.instance.public_url import own_address
 from hemeroteca.search.index import SearchError, folder_of
 from hemeroteca.search.preferences import load_preferences
 from hemeroteca.search.query.parser import parse

@@ -25,7 +25,7 @@ from django.db import DatabaseError, transaction
 from hemeroteca import urls
 from hemeroteca.config import Config
 from hemeroteca.errors import Invalid, Refused
-from hemeroteca.frontier.models import Visit
+from hemeroteca.frontier.models import QueuedVisit
 from hemeroteca.frontier.visit import Ending, How, State
 from hemeroteca.ingest.difference import Difference
 from hemeroteca.ingest.rules import ComparisonRules, Judge
@@ -481,7 +481,7 @@ class ActiveSubscriptions:
             self._state.plan.add(sub.id, [(row.key, row.site, row.url, row.last_ms) for row in ordinary])
 
     def _load_visits(self, sub: ActiveSubscription) -> None:
-        queued = Visit.objects.filter(crawl=sub.crawl, state=State.QUEUED)
+        queued = QueuedVisit.objects.filter(crawl=sub.crawl, state=State.QUEUED)
         for key, due_ms in queued.values_list("page__key", "due_ms"):
             if key in self._state.pages:
                 self._state.under_way.start(key, VisitUnderWay(sub.crawl, self._state.pages[key].site))

@@ -20,7 +20,7 @@ from hemeroteca.accounts import SYSTEM, Actor, audit, can, require
 from hemeroteca.accounts.models import User
 from hemeroteca.errors import Conflict, Denied, Invalid, NotFound
 from hemeroteca.frontier import services as frontier
-from hemeroteca.ingest.costly import check_rules
+from hemeroteca.ingest.heavy_reads import check_rules
 from hemeroteca.ingest.rules import ComparisonRules, CrawlOptions
 from hemeroteca.plain import whole_number
 from hemeroteca.predict import POLICIES, policy_of

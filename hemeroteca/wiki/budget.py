@@ -20,8 +20,8 @@ from django.db import connection, transaction
 from hemeroteca.config import Config
 from hemeroteca.errors import Denied
 from hemeroteca.jobs import workers
-from hemeroteca.wiki.address import WIKIMEDIA
 from hemeroteca.wiki.models import FarmBudget, FarmSlot
+from hemeroteca.wiki.wiki_address import WIKIMEDIA
 
 MAX_AT_ONCE = 3
 SLOT_MS = 300_000  # more than twice as long as a request may take

@@ -365,7 +365,7 @@ def _discard(made: Sequence[LakeFile], files: LakeFiles) -> None:
 
 
 def _as_seen(article: Article) -> Any:
-    return lake_manifest.Article(
+    return lake_manifest.LakeArticle(
         wiki=article.wiki.name,
         locale=article.wiki.locale,
         ns=article.ns,

@@ -48,7 +48,7 @@ def read(path: Path, wiki: str, locale: str, text: bool, progress: Callable[[int
     """Import a dump, whichever of both it is."""
     now = now_ms()
     result = ImportedDump()
-    with _told_when_broken(path), opened(path) as file:
+    with _broken_file_errors(path), opened(path) as file:
         head = file.peek(4096)[:4096]  # type: ignore[attr-defined]
         if b"<mediawiki" in head:
             site = Site()
@@ -63,7 +63,7 @@ def read(path: Path, wiki: str, locale: str, text: bool, progress: Callable[[int
 
 
 @contextmanager
-def _told_when_broken(path: Path) -> Iterator[None]:
+def _broken_file_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (EOFError, zlib.error) as error:

@@ -25,7 +25,7 @@ from hemeroteca.wiki import answers, filters, queries
 from hemeroteca.wiki.models import Article, Wiki
 
 if TYPE_CHECKING:
-    from hemeroteca.lake.engine import Lake
+    from hemeroteca.lake.query_engine import Lake
 
 FORMATS = ("xml", "parquet", "csv")
 ROWS_AT_ONCE = 2_000

@@ -80,7 +80,7 @@ class WikiClient:
         fetching = dataclasses.replace(fetching, spool_bytes=SPOOL_BYTES, watch=False)
         self._fetcher = Fetcher(fetching, self._selector)
         bytes(31 << 20)  # glibc from now on uses memory of up to this size again: new pages are costly
-        self._robots: dict[str, urls.robots.Robots] = {}
+        self._robots: dict[str, urls.robots_txt.Robots] = {}
         self._signed_in: set[str] = set()
         self.requests = 0
 
@@ -221,7 +221,7 @@ class WikiClient:
             self._budget.spend()
             asked = Request(url=_canonical(f"{origin}/robots.txt"), timeout=30.0, max_body_bytes=1 << 20)
             reply = self._fetch(asked)
-            self._robots[origin] = urls.robots.Robots.read(reply.status, reply.body)
+            self._robots[origin] = urls.robots_txt.Robots.read(reply.status, reply.body)
         rules = self._robots[origin]
         if not rules.allows(url, ROBOT):
             reason = rules.rule(url, ROBOT) or rules.unreachable

@@ -17,7 +17,7 @@ from hemeroteca.wiki import authorship, filters, reverts
 from hemeroteca.wiki.filters import Filters
 
 if TYPE_CHECKING:
-    from hemeroteca.lake.engine import Lake
+    from hemeroteca.lake.query_engine import Lake
 
 TOP = 20
 TREND_DAYS = 7

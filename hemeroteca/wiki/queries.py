@@ -23,14 +23,14 @@ from hemeroteca.errors import Busy, Invalid, NotFound, Unavailable
 from hemeroteca.jobs import queries as jobs
 from hemeroteca.warc import timestamps
 from hemeroteca.wiki import commits, filters
-from hemeroteca.wiki.apart import of_the_lake
 from hemeroteca.wiki.filters import Filters
 from hemeroteca.wiki.models import Article, LakeFile, Wiki
+from hemeroteca.wiki.query_process import of_the_lake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hemeroteca.lake.engine import Lake
+    from hemeroteca.lake.query_engine import Lake
     from hemeroteca.lake.sandbox import SqlAnswer
 
 MODES = ("title", "pageid", "user", "userid", "date", "size")
@@ -469,13 +469,13 @@ def pipeline(actor: Actor, stages: Any, collection: str = "revisions", date_form
 def _translated(stages: Any, collection: str, date_format: str) -> str:
     import ibis
 
-    from hemeroteca.lake import engine
+    from hemeroteca.lake import query_engine
     from hemeroteca.lake.pipeline import PipelineError, translate
 
-    if collection not in engine.QUERYABLE:
-        raise Invalid(f"there is no collection {collection!r}; there are {', '.join(engine.QUERYABLE)}")
+    if collection not in query_engine.QUERYABLE:
+        raise Invalid(f"there is no collection {collection!r}; there are {', '.join(query_engine.QUERYABLE)}")
     try:
-        return str(ibis.to_sql(translate(stages, engine.unbound(collection), date_format), dialect="duckdb"))
+        return str(ibis.to_sql(translate(stages, query_engine.unbound(collection), date_format), dialect="duckdb"))
     except PipelineError as error:
         raise Invalid(str(error))
 
@@ -483,10 +483,10 @@ def _translated(stages: Any, collection: str, date_format: str) -> str:
 @of_the_lake
 def columns() -> dict[str, list[str]]:
     """What can be asked in SQL: tables and their columns."""
-    from hemeroteca.lake import engine, revisions
+    from hemeroteca.lake import query_engine, revisions
 
     found = {table: list(revisions.schema(table).names) for table in revisions.TABLES}
-    found["articles"] = list(engine.articles_schema().names)
+    found["articles"] = list(query_engine.articles_schema().names)
     return {table: [name for name in names if name != "fingerprint"] for table, names in found.items()}
 
 
@@ -512,7 +512,7 @@ def lake_status() -> LakeStatus:
 @contextmanager
 def opened(engine: str = "duckdb") -> Iterator[Lake]:
     """The lake as it is committed now."""
-    from hemeroteca.lake.engine import Lake
+    from hemeroteca.lake.query_engine import Lake
 
     try:
         lake = Lake(commits.lake_files(), commits.manifest(), engine)
@@ -569,10 +569,10 @@ def _confined(text: str) -> SqlAnswer:
 @of_the_lake
 def _sources() -> tuple[Any, list[tuple[str, str]], list[str]]:
     """What the sandbox opens, the views over it, and the names that may be asked for."""
-    from hemeroteca.lake import engine, views
+    from hemeroteca.lake import query_engine, views
 
     sources, made = views.for_sandbox(commits.lake_files(), commits.manifest())
-    return msgspec.to_builtins(sources, builtin_types=(bytes,)), made, [*engine.QUERYABLE, views.HISTORY]
+    return msgspec.to_builtins(sources, builtin_types=(bytes,)), made, [*query_engine.QUERYABLE, views.HISTORY]
 
 
 @contextmanager

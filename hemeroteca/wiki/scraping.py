@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode, urljoin
 from hemeroteca import urls
 from hemeroteca.errors import NotFound, Refused
 from hemeroteca.lake.revisions import Revision, Text
-from hemeroteca.wiki import address, answers
+from hemeroteca.wiki import answers, wiki_address
 from hemeroteca.wiki.answers import WikiPage
 from hemeroteca.wiki.budget import now_ms
 from hemeroteca.wiki.models import Wiki
@@ -28,7 +28,7 @@ AT_ONCE = 500
 MAX_PAGES = 100_000  # of one history
 
 
-def find(client: WikiClient, place: address.ApiPlace) -> Wiki | None:
+def find(client: WikiClient, place: wiki_address.ApiPlace) -> Wiki | None:
     """A wiki without an API, by the address of one of its pages; None when there is none."""
     for candidate in place.candidates:
         index = candidate.removesuffix("api.php") + "index.php"
@@ -41,12 +41,12 @@ def find(client: WikiClient, place: address.ApiPlace) -> Wiki | None:
         language = re.search(rb'<html[^>]* lang="([\w-]+)"', reply.body)
         generator = re.search(rb'<meta name="generator" content="([^"]+)"', reply.body)
         wiki, _ = Wiki.objects.update_or_create(
-            name=address.name_of(candidate),
+            name=wiki_address.name_of(candidate),
             defaults={
                 "api_url": "",
                 "index_url": index,
                 "article_path": f"{index}?title=$1",
-                "farm": address.farm_of(candidate),
+                "farm": wiki_address.farm_of(candidate),
                 "locale": language[1].decode() if language else "",
                 "generator": generator[1].decode("utf-8", "replace")[:100] if generator else "",
                 "known_ms": now_ms(),

@@ -15,14 +15,14 @@ from hemeroteca.accounts import Actor, require
 from hemeroteca.errors import Invalid, NotFound, Refused
 from hemeroteca.jobs import services as jobs
 from hemeroteca.jobs.models import Job
-from hemeroteca.wiki import address, answers
+from hemeroteca.wiki import answers, wiki_address
 from hemeroteca.wiki.budget import RequestBudget, now_ms
 from hemeroteca.wiki.mediawiki import ApiClosed, ApiError, WikiClient
 from hemeroteca.wiki.models import Article, Wiki
 from hemeroteca.wiki.schedule import NEVER
 
 if TYPE_CHECKING:
-    from hemeroteca.wiki.jobs import Extract
+    from hemeroteca.wiki.job_kinds import Extract
 
 KNOWN_MS = 24 * 3_600_000  # facts about a wiki are asked for again after a day
 _EDIT_URI = re.compile(rb"""<link[^>]+rel=["']EditURI["'][^>]*>""", re.IGNORECASE)
@@ -54,23 +54,23 @@ def extract(
 
 def extraction_order(wiki: str, titles: Sequence[str], **choice: Any) -> Extract:
     """The order of an extraction, checked. A title may be the address of an article; it then says which wiki."""
-    from hemeroteca.wiki.jobs import Extract
+    from hemeroteca.wiki.job_kinds import Extract
     from hemeroteca.wiki.schedule import POLICIES
 
     named: list[str] = []
     for title in (found.strip() for found in titles):
         if title.startswith(("http://", "https://")):
-            place = address.read(title)
+            place = wiki_address.read(title)
             if not place.title:
                 raise Invalid(f"{title} names a wiki, not an article; give the article's address or its title")
             wiki = wiki or title
-            if address.read(wiki).candidates[0].split("/")[:3] != place.candidates[0].split("/")[:3]:
+            if wiki_address.read(wiki).candidates[0].split("/")[:3] != place.candidates[0].split("/")[:3]:
                 raise Invalid(f"{title} is not an article of {wiki}; order the articles of each wiki separately")
             title = place.title
         if title:
             named.append(title)
     where = wiki or "en"
-    place = address.read(where)
+    place = wiki_address.read(where)
     chosen = any(choice.get(name) for name in ("category", "search", "user", "whole"))
     if not named and not chosen and place.title:
         named = [place.title]
@@ -99,10 +99,10 @@ def check_title(title: str) -> None:
         raise Invalid(f"{title[:80]!r} cannot be the title of an article (MediaWiki allows no # < > [ ] | {{ }})")
 
 
-def refuse_strangers_to_wikimedia(place: address.ApiPlace) -> None:
+def refuse_strangers_to_wikimedia(place: wiki_address.ApiPlace) -> None:
     """At once, not when the job has begun."""
-    farm = address.farm_of(place.candidates[0])
-    if farm == address.WIKIMEDIA:
+    farm = wiki_address.farm_of(place.candidates[0])
+    if farm == wiki_address.WIKIMEDIA:
         RequestBudget(settings.CONFIG, farm)
 
 
@@ -112,14 +112,14 @@ def opened(where: str, pause: Callable[[float], None] = time.sleep) -> Iterator[
 
     Raises ApiClosed when there is no API; `scraping.find` is the next thing to try then.
     """
-    place = address.read(where)
-    farm = address.farm_of(place.candidates[0])
+    place = wiki_address.read(where)
+    farm = wiki_address.farm_of(place.candidates[0])
     budget = RequestBudget(settings.CONFIG, farm, pause)
     with WikiClient(settings.CONFIG, budget) as client:
         yield find_wiki(client, place), client, place.title
 
 
-def find_wiki(client: WikiClient, place: address.ApiPlace) -> Wiki:
+def find_wiki(client: WikiClient, place: wiki_address.ApiPlace) -> Wiki:
     """The row of a wiki, with what it says of itself."""
     known = {wiki.api_url: wiki for wiki in Wiki.objects.filter(api_url__in=place.candidates)}
     for candidate in place.candidates:
@@ -161,7 +161,7 @@ def refresh_facts(client: WikiClient, api_url: str) -> Wiki:
         "api_url": api_url,
         "index_url": urljoin(base, str(general.get("script", ""))) if general.get("script") else "",
         "article_path": urljoin(base, str(general.get("articlepath", ""))) if general.get("articlepath") else "",
-        "farm": address.farm_of(api_url),
+        "farm": wiki_address.farm_of(api_url),
         "locale": str(general.get("lang", ""))[:40],
         "sitename": str(general.get("sitename", ""))[:300],
         "generator": str(general.get("generator", ""))[:100],
@@ -171,7 +171,7 @@ def refresh_facts(client: WikiClient, api_url: str) -> Wiki:
         "bots": bots,
         "known_ms": now_ms(),
     }
-    name = address.name_of(api_url)
+    name = wiki_address.name_of(api_url)
     told = [Wiki(name=name, **values)]
     Wiki.objects.bulk_create(told, update_conflicts=True, unique_fields=["name"], update_fields=[*values])
     return Wiki.objects.get(name=name)
@@ -199,7 +199,7 @@ def set_policy(actor: Actor, number: int, policy: str) -> Article:
     return Article.objects.get(pk=number)
 
 
-def _linked(client: WikiClient, place: address.ApiPlace) -> Iterator[str]:
+def _linked(client: WikiClient, place: wiki_address.ApiPlace) -> Iterator[str]:
     """The API that an article's page links to (Really Simple Discovery)."""
     if not place.page_url:
         return

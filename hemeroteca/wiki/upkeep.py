@@ -68,11 +68,11 @@ class Upkeep:
     def _listen(self) -> None:
         """Hear the stream for one connection; its wikis need not be asked then."""
         from hemeroteca.errors import Refused
-        from hemeroteca.wiki import address, services, streams
+        from hemeroteca.wiki import services, streams, wiki_address
 
         if not self._stream or time.monotonic() < self._stream_held:
             return
-        farm = address.farm_of(self._stream)
+        farm = wiki_address.farm_of(self._stream)
         wikis = [wiki for wiki in self._wikis() if wiki.farm == farm]
         if not wikis:
             return
@@ -90,7 +90,7 @@ class Upkeep:
     def _keep(self, wiki: Wiki) -> None:
         from hemeroteca.errors import Refused
         from hemeroteca.wiki import services, streams
-        from hemeroteca.wiki.jobs import Refreshed
+        from hemeroteca.wiki.job_kinds import Refreshed
 
         now = time.monotonic()
         listens = now >= self._due.get(wiki.pk, 0.0)

@@ -1,4 +1,4 @@
-//! What a focused crawl sees of pages and links. `focus/matcher.py`, `focus/relevance.py` and `focus/learning.py` are the
+//! What a focused crawl sees of pages and links. `focus/matcher.py`, `focus/relevance.py` and `focus/learned_scores.py` are the
 //! meaning; None: the text is not plain (accents apart from their letters, addresses that are not ASCII), ask them.
 
 use aho_corasick::{AhoCorasick, BuildError, MatchKind};

@@ -155,7 +155,7 @@ impl Terms {
     }
 }
 
-/// See `focus.learning.features`; None: the link is not plain.
+/// See `focus.learned_scores.features`; None: the link is not plain.
 #[pyfunction]
 fn link_features<'py>(
     py: Python<'py>,
@@ -177,7 +177,7 @@ fn link_features<'py>(
     Some((PyBytes::new(py, &words), PyTuple::new(py, groups).ok()?))
 }
 
-/// See `focus.learning.WordWeights`.
+/// See `focus.learned_scores.WordWeights`.
 #[pyclass]
 struct WordWeights(focus::Weights);
 

@@ -10,7 +10,7 @@ from django.test import Client
 
 from hemeroteca.accounts import SYSTEM, Role, services
 from hemeroteca.api import shapes
-from hemeroteca.frontier.models import Crawl, Visit
+from hemeroteca.frontier.models import Crawl, QueuedVisit
 from hemeroteca.instance.status import EngineStatus, write_engine_status
 from hemeroteca.search import portal
 from hemeroteca.search.maintenance import learn
@@ -240,7 +240,7 @@ class TestOrders:
         crawl.refresh_from_db()
         assert crawl.state == "running"
         assert crawl.options["trusted"] == ["a.example trap: pages like /{n} bring nothing new"]
-        assert Visit.objects.filter(state=0).count() == 2
+        assert QueuedVisit.objects.filter(state=0).count() == 2
         is_problem(call("POST", f"/crawls/{crawl.pk}/take", token, {"host": "a.example"})[2], 409)
 
     def test_crawls_come_newest_first_through_cursors(self, call, instance, token):

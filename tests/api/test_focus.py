@@ -6,7 +6,7 @@ import pytest
 
 from hemeroteca.frontier.models import FocusLink
 from tests.api.test_api import call, is_problem, token  # noqa: F401 - fixtures
-from tests.frontier.test_focused import PageFocus, finish, leased, link, opened, visit_seed
+from tests.frontier.test_focused_links import PageFocus, finish, leased, link, opened, visit_seed
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 

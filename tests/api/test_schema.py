@@ -10,7 +10,7 @@ from hemeroteca.accounts import SYSTEM, Role, services
 from hemeroteca.api.routes import api
 from hemeroteca.archive import notes
 from hemeroteca.frontier import crawl_orders
-from hemeroteca.ingest import costly
+from hemeroteca.ingest import heavy_reads
 from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.urls import Scope
 from hemeroteca.watch import services as watch
@@ -23,7 +23,7 @@ MANY = 15  # … where people write
 
 @pytest.fixture
 def reads(monkeypatch):
-    monkeypatch.setattr(costly, "_READS", found := costly.Reads(at_once=1))
+    monkeypatch.setattr(heavy_reads, "_READS", found := heavy_reads.Reads(at_once=1))
     yield found
     for process in found._idle:
         process.end()

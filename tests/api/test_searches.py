@@ -12,7 +12,7 @@ from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.instance import Instance
 from hemeroteca.search import portal
 from hemeroteca.search.index import open_index
-from hemeroteca.search.index.versions import VersionWriter, open_versions
+from hemeroteca.search.index.version_index import VersionWriter, open_versions
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 MARCH, JUNE = 1_710_500_000_000, 1_718_000_000_000

@@ -10,7 +10,7 @@ import pytest
 from hemeroteca.accounts import SYSTEM, Actor, Role
 from hemeroteca.accounts import services as accounts
 from hemeroteca.archive import incoming
-from hemeroteca.archive.models import Capture, Erasure, IncomingFile
+from hemeroteca.archive.models import Erasure, IncomingFile, IndexedCapture
 from hemeroteca.errors import Refused
 from hemeroteca.frontier.models import Takedown
 from hemeroteca.jobs.models import Job
@@ -66,7 +66,7 @@ def test_a_file_sent_in_parts_is_imported_and_removed(call, instance, warc):
     job.refresh_from_db()
     assert (job.state, job.result["taken"]) == ("done", 20), job.message
     assert not Path(file).exists()
-    assert Capture.objects.filter(url__startswith="http://old.example/").count() == 20
+    assert IndexedCapture.objects.filter(url__startswith="http://old.example/").count() == 20
 
 
 def test_what_cannot_be_taken_is_refused_before_it_is_sent(call, instance, settings, monkeypatch):
@@ -181,7 +181,7 @@ def test_a_hostile_file_ends_in_a_job_that_says_so_and_nothing_else(call, instan
     job = Job.objects.get(pk=told["job"])
     assert job.state in ("done", "failed")
     assert job.state == "failed" or (job.result["taken"] == 0 and job.result["problems"])
-    assert not Capture.objects.exists()
+    assert not IndexedCapture.objects.exists()
 
 
 def test_a_file_with_another_digest_is_forgotten(call, instance):
@@ -200,7 +200,7 @@ def test_an_erasure_is_ordered_done_and_kept_out_over_the_api(call, world):
     Runner().drain(exclusive=True)
     job = Job.objects.get(pk=told["job"])
     assert job.state == "done", job.message
-    assert not Capture.objects.filter(url=BREAD).exists()
+    assert not IndexedCapture.objects.filter(url=BREAD).exists()
     (audit,) = call("GET", "/erasures", role=Role.ADMINISTRATOR)[1]
     assert (audit["captures"], audit["reason"], audit["actor"]) == (3, "letter of the author", "administrator")
     assert len(audit["records"]) == 3

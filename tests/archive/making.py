@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hemeroteca import warc
 from hemeroteca.archive import queries, services
-from hemeroteca.archive.values import NewCapture
+from hemeroteca.archive.capture_rows import NewCapture
 from hemeroteca.warc.keys import index_key
 from hemeroteca.warc.timestamps import start_ms
 from hemeroteca.warc.writer import WarcWriter

@@ -238,7 +238,7 @@ def test_damage_and_a_lost_database_are_told_with_the_way_back(tmp_path, source)
 
 
 def test_what_a_repair_brings_back_is_findable_after_the_next_start(tmp_path, source):
-    from hemeroteca.engine.sinks.search import read_watermark
+    from hemeroteca.engine.sinks.search_sink import read_watermark
     from hemeroteca.instance import Instance
 
     data = tmp_path / "data"

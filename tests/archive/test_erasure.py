@@ -7,7 +7,7 @@ import pytest
 from hemeroteca.accounts import SYSTEM, Actor, Role
 from hemeroteca.archive import erasure, queries
 from hemeroteca.archive.erasure import ErasureScope
-from hemeroteca.archive.models import Capture, Erasure
+from hemeroteca.archive.models import Erasure, IndexedCapture
 from hemeroteca.archive.stats import stats
 from hemeroteca.archive.verify import verify
 from hemeroteca.errors import Denied, Invalid, NotFound
@@ -36,7 +36,7 @@ def records(archive):
 def test_a_page_is_gone_from_files_and_index_and_its_mirror_stays_readable(archive):
     done = erase(archive, ErasureScope(("http://example.org/",)))
     assert (done.captures, done.addresses, done.kept) == (4, 1, 1)
-    assert not Capture.objects.filter(url="http://example.org/").exists()
+    assert not IndexedCapture.objects.filter(url="http://example.org/").exists()
     left = records(archive)
     assert all(seen.url != "http://example.org/" for seen in left)
     assert b"".join(path.read_bytes() for path in archive.folder.glob("*")).count(b"example.org/\r\n") == 0
@@ -44,7 +44,7 @@ def test_a_page_is_gone_from_files_and_index_and_its_mirror_stays_readable(archi
     assert mirror.kind == "response"
     assert mirror.location(archive.folder).read().payload() == SECRET
     assert verify(archive.folder).troubles == []
-    assert stats().captures == Capture.objects.count() == 3
+    assert stats().captures == IndexedCapture.objects.count() == 3
 
 
 def test_one_capture_goes_with_those_that_repeat_it_at_its_address(archive):

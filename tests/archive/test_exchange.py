@@ -19,7 +19,7 @@ from warcio.warcwriter import WARCWriter
 from hemeroteca import spreadsheet
 from hemeroteca.archive import export, queries, wacz, zipnum
 from hemeroteca.archive.importing import Importer, exchanges
-from hemeroteca.archive.models import Capture, WarcFile
+from hemeroteca.archive.models import IndexedCapture, WarcFile
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.verify import verify
 from hemeroteca.warc.exchanges import Exchange, Problem, dechunk
@@ -113,19 +113,21 @@ def test_bodies_are_those_warcio_reads(spool):
 def test_all_samples_together_make_an_archive_every_reader_likes(tmp_path, spool):
     done = Importer(WarcWriter(tmp_path / "warc")).read(sorted(SAMPLES.glob("*arc*"), reverse=True), spool)
     assert done.files == 12
-    assert done.taken == Capture.objects.count() > 6
-    assert Capture.objects.filter(urlkey__contains="__wb_method=post").count() == 3, "answers to POST are filed apart"
+    assert done.taken == IndexedCapture.objects.count() > 6
+    assert IndexedCapture.objects.filter(urlkey__contains="__wb_method=post").count() == 3, (
+        "answers to POST are filed apart"
+    )
     lost = [problem.reason for problem in done.problems if problem.lost]
     assert len(lost) == 1
     assert "zero bytes instead of a record" in lost[0]
-    waiting = Capture.objects.get(kind="revisit", refers_to=None)
+    waiting = IndexedCapture.objects.get(kind="revisit", refers_to=None)
     assert waiting.url == "http://www.bl.uk/", "nothing tells what the old server-not-modified record refers to"
     assert not waiting.version
     assert verify(tmp_path / "warc").troubles == []
     for path in (tmp_path / "warc").glob("*.warc.gz"):
         assert warcio_check(path) == 0
         assert by_warcio(path.read_bytes()) == by_fastwarc(path.read_bytes())
-    revisit = Capture.objects.get(url="http://bl.uk/subjects/news-media/", kind="revisit")
+    revisit = IndexedCapture.objects.get(url="http://bl.uk/subjects/news-media/", kind="revisit")
     assert queries.by_record(revisit.refers_to).body_size == 75331, "it came before its original and found it"
     again = Importer(WarcWriter(tmp_path / "warc")).read(sorted(SAMPLES.glob("*arc*")), spool)
     assert again.taken == 0, "a second import changes nothing"
@@ -140,7 +142,7 @@ def test_a_round_trip_gives_the_same_captures(archive, tmp_path, spool, form):
     write = export.export_warc if form == "warc" else wacz.write
     done = write(archive.folder, Selection(), target, NOW)
     assert (done.captures, done.unreadable) == (7, 0)
-    Capture.objects.all().delete()
+    IndexedCapture.objects.all().delete()
     WarcFile.objects.all().delete()
 
     taken = Importer(WarcWriter(tmp_path / "other")).read([target], spool)
@@ -445,7 +447,7 @@ def test_an_index_of_many_lines_comes_in_blocks_that_are_found_by_their_keys(arc
     assert together == sorted(together)
 
     before = facts()
-    Capture.objects.all().delete()
+    IndexedCapture.objects.all().delete()
     WarcFile.objects.all().delete()
     done = Importer(WarcWriter(tmp_path / "again")).read([tmp_path / "many.wacz"], spool)
     assert (done.taken, done.problems) == (7, [])
@@ -519,12 +521,12 @@ def test_a_false_digest_cannot_forge_what_another_site_said(tmp_path, spool, mor
     bank = _stating(tmp_path / "bank.warc.gz", [("https://bank.example/", "revisit", b"", f"sha1:{honest}", more)])
     done = Importer(WarcWriter(tmp_path / "warc")).read([evil, bank], spool)
     assert (done.waiting, done.lost) == (1, 0)
-    assert Capture.objects.get(url="https://bank.example/").refers_to is None, "it waits for its true original"
+    assert IndexedCapture.objects.get(url="https://bank.example/").refers_to is None, "it waits for its true original"
     assert verify(tmp_path / "warc").sound
     done = Importer(WarcWriter(tmp_path / "warc")).read([bank], spool)
     assert (done.taken, done.known) == (0, 1), "nor when the other file was imported before"
     true = [("https://other.example/", "response", b"<p>your money is safe", f"sha1:{honest}", {})]
     Importer(WarcWriter(tmp_path / "warc")).read([_stating(tmp_path / "true.warc.gz", true), bank], spool)
-    found = Capture.objects.filter(url="https://bank.example/").first()
+    found = IndexedCapture.objects.filter(url="https://bank.example/").first()
     if not more:
         assert queries.by_record(found.refers_to).url == "https://other.example/", "the true payload is joined"

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from hemeroteca import urls, warc
 from hemeroteca.archive import queries, services
-from hemeroteca.archive.models import Capture, WarcFile
+from hemeroteca.archive.capture_rows import NewCapture
+from hemeroteca.archive.models import IndexedCapture, WarcFile
 from hemeroteca.archive.selection import Selection
-from hemeroteca.archive.values import NewCapture
 from hemeroteca.warc.keys import MAX_KEY, index_key
 from hemeroteca.warc.writer import ClosedFile
 
@@ -48,7 +48,7 @@ def test_a_batch_comes_back_as_it_went_in():
     assert (row.body_size, row.truncated, row.importance, row.version) == (7, "time", 0.5, True)
     assert (row.warc_name, row.offset, row.length) == (FILE, 0, 10)
     assert queries.by_record(one.record_id) == row
-    assert Capture.objects.get(record_id=one.record_id).warc.name == FILE, "the ORM sees the same row"
+    assert IndexedCapture.objects.get(record_id=one.record_id).warc.name == FILE, "the ORM sees the same row"
 
 
 def test_closest_in_time_both_ways():

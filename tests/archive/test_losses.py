@@ -11,7 +11,7 @@ import pytest
 from hemeroteca import warc
 from hemeroteca.archive import queries, revisits
 from hemeroteca.archive.importing import Importer
-from hemeroteca.archive.models import Capture
+from hemeroteca.archive.models import IndexedCapture
 from hemeroteca.archive.stats import Growth, stats
 from hemeroteca.archive.verify import verify
 from hemeroteca.errors import Refused
@@ -139,7 +139,7 @@ def test_a_long_body_is_imported_unless_it_is_packed_like_a_bomb(tmp_path, take,
     (tmp_path / "long.warc.gz").write_bytes(gzip.compress(records(({}, HEAD + honest))))
     done = take(tmp_path / "long.warc.gz")
     assert (done.taken, done.lost) == (1, 0)
-    assert Capture.objects.get().body_size == len(honest)
+    assert IndexedCapture.objects.get().body_size == len(honest)
     bomb = ({"WARC-Target-URI": "http://b.example/"}, HEAD + bytes(8 << 20))
     (tmp_path / "bomb.warc.gz").write_bytes(gzip.compress(records(bomb)))
     assert take(tmp_path / "bomb.warc.gz").lost == 1
@@ -251,7 +251,7 @@ def test_records_about_others_are_kept_as_what_they_are(tmp_path, take):
     (tmp_path / "a.warc").write_bytes(records(({}, HEAD + b"one"), *several))
     done = take(tmp_path / "a.warc")
     assert (done.taken, done.lost) == (3, 0)
-    kept = Capture.objects.get(kind="metadata")
+    kept = IndexedCapture.objects.get(kind="metadata")
     record = queries.by_record(kept.record_id).location(tmp_path / "warc").read()
     assert (record.kind, record.url, record.payload()) == ("metadata", "http://a.example/", b"metadata")
     assert str(record.refers_to) == "00000000-0000-4000-8000-000000000000"
@@ -287,7 +287,7 @@ def test_an_import_leaves_the_disk_the_room_it_must(tmp_path, take):
     (tmp_path / "warc").mkdir()
     with pytest.raises(Refused, match="make room"):
         take(tmp_path / "a.warc", min_free_bytes=1 << 60)
-    assert Capture.objects.count() == 0
+    assert IndexedCapture.objects.count() == 0
 
 
 def test_growth_is_projected_from_the_last_thirty_days(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from hemeroteca.archive import queries, verify, wacz
 from hemeroteca.archive.cdx import CdxAnswer, CdxQuery
 from hemeroteca.archive.importing import Importer
-from hemeroteca.archive.models import Capture, WarcFile
+from hemeroteca.archive.models import IndexedCapture, WarcFile
 from hemeroteca.archive.selection import Selection
 from hemeroteca.warc import keys
 from hemeroteca.warc.writer import WarcWriter
@@ -94,20 +94,20 @@ def test_they_are_taken_filed_exported_and_the_index_is_rebuilt(tmp_path):
     assert [len(lines(url)) for url in (*filed.values(), URL)] == [1, 1, 0]
     assert verify.verify(folder).sound
 
-    before = set(Capture.objects.values_list("record_id", "urlkey", "url", "version"))
+    before = set(IndexedCapture.objects.values_list("record_id", "urlkey", "url", "version"))
     assert {url for _, _, url, _ in before} == {URL}
     wacz.write(folder, Selection(("example.org/*",)), tmp_path / "out.wacz", 0)
-    Capture.objects.all().delete()
+    IndexedCapture.objects.all().delete()
     WarcFile.objects.all().delete()
     for digests in (True, False):
         report = verify.verify(folder, repair=True, digests=digests)
         assert report.sound
-        assert set(Capture.objects.values_list("record_id", "urlkey", "url", "version")) == before
-        Capture.objects.all().delete()
+        assert set(IndexedCapture.objects.values_list("record_id", "urlkey", "url", "version")) == before
+        IndexedCapture.objects.all().delete()
         WarcFile.objects.all().delete()
     again = tmp_path / "again"
     assert Importer(WarcWriter(again)).read([tmp_path / "out.wacz"], tmp_path).taken == 2
-    assert set(Capture.objects.values_list("record_id", "urlkey", "url", "version")) == before
+    assert set(IndexedCapture.objects.values_list("record_id", "urlkey", "url", "version")) == before
 
 
 @pytest.mark.django_db
@@ -116,7 +116,7 @@ def test_a_wrong_key_is_found_and_corrected(tmp_path):
     write_foreign(tmp_path / "foreign.warc.gz")
     Importer(WarcWriter(folder)).read([tmp_path / "foreign.warc.gz"], tmp_path)
     row = queries.rows("1 = 1", [], "capture.id", 1)[0]
-    Capture.objects.filter(pk=row.id).update(urlkey="org,example)/graphql")
+    IndexedCapture.objects.filter(pk=row.id).update(urlkey="org,example)/graphql")
     assert not verify.verify(folder).sound
     assert verify.verify(folder, repair=True).corrected == 1
     assert queries.by_record(row.record_id).urlkey == row.urlkey

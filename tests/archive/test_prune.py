@@ -3,7 +3,7 @@
 import pytest
 
 from hemeroteca.archive import queries, services
-from hemeroteca.archive.models import Capture, WarcFile
+from hemeroteca.archive.models import IndexedCapture, WarcFile
 from hemeroteca.archive.prune import Retention, finish, prune
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.verify import verify
@@ -102,4 +102,4 @@ def test_a_kill_before_the_commit_changes_nothing(archive, monkeypatch):
     monkeypatch.undo()
     archive.writer.recover(queries.open_files)
     assert verify(archive.folder).troubles == []
-    assert Capture.objects.count() == 31
+    assert IndexedCapture.objects.count() == 31

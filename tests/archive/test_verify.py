@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hemeroteca import warc
 from hemeroteca.archive import queries
-from hemeroteca.archive.models import Capture, WarcFile
+from hemeroteca.archive.models import IndexedCapture, WarcFile
 from hemeroteca.archive.verify import verify
 from hemeroteca.warc import scan
 from tests.archive.making import Archive, small_archive
@@ -53,13 +53,13 @@ def test_captures_that_arrive_during_the_check_are_no_trouble(tmp_path, monkeypa
 
     monkeypatch.setattr(scan, "scan", busy)
     assert verify(tmp_path).troubles == []
-    assert Capture.objects.count() == 2
+    assert IndexedCapture.objects.count() == 2
 
 
 def test_a_lost_index_is_made_again_from_the_files_alone(archive):
     before = rows()
     files = list(WarcFile.objects.order_by("name").values_list("name", "size", "closed", "digest"))
-    Capture.objects.all().delete()
+    IndexedCapture.objects.all().delete()
     WarcFile.objects.all().delete()
 
     assert not verify(archive.folder).sound
@@ -70,7 +70,7 @@ def test_a_lost_index_is_made_again_from_the_files_alone(archive):
     assert list(WarcFile.objects.order_by("name").values_list("name", "size", "closed", "digest")) == files
     assert verify(archive.folder).troubles == []
     stale = {page.urlkey for page in queries.stale_pages(100)}
-    assert stale == {row.urlkey for row in Capture.objects.all()}, "whoever indexes measures them again"
+    assert stale == {row.urlkey for row in IndexedCapture.objects.all()}, "whoever indexes measures them again"
 
 
 @given(st.integers(0, 6000), st.integers(0, 4000), st.integers(0, 40))
@@ -100,7 +100,7 @@ def test_reading_heads_only_gives_the_same_index(archive):
         ]
         assert whole == heads
     before = rows()
-    Capture.objects.all().delete()
+    IndexedCapture.objects.all().delete()
     WarcFile.objects.all().delete()
     assert verify(archive.folder, repair=True, digests=False).added == 7
     assert sorted(map(str, rows())) == sorted(map(str, before))
@@ -108,9 +108,9 @@ def test_reading_heads_only_gives_the_same_index(archive):
 
 def test_rows_that_lie_are_corrected_and_rows_without_records_removed(archive):
     before = rows()
-    first, second = Capture.objects.order_by("id")[:2]
-    Capture.objects.filter(pk=first.pk).update(status=500, digest="sha256:wrong", url="http://evil.example/")
-    Capture.objects.filter(pk=second.pk).update(offset=second.offset + 1)
+    first, second = IndexedCapture.objects.order_by("id")[:2]
+    IndexedCapture.objects.filter(pk=first.pk).update(status=500, digest="sha256:wrong", url="http://evil.example/")
+    IndexedCapture.objects.filter(pk=second.pk).update(offset=second.offset + 1)
 
     report = verify(archive.folder)
     assert [trouble.repaired for trouble in report.troubles] == [False, False, False]
@@ -129,9 +129,11 @@ def test_a_changed_byte_is_found(archive):
     reasons = [trouble.reason for trouble in verify(archive.folder).troubles]
     assert any("digest it had when it was closed" in reason for reason in reasons)
     assert len(reasons) >= 2, "the record too"
-    assert Capture.objects.count() == 7
+    assert IndexedCapture.objects.count() == 7
     verify(archive.folder, repair=True)
-    assert Capture.objects.count() == 7, "a damaged record does not take its row with it: the file may be restored"
+    assert IndexedCapture.objects.count() == 7, (
+        "a damaged record does not take its row with it: the file may be restored"
+    )
 
 
 def test_a_missing_file_is_told_and_its_captures_stay(archive):
@@ -140,7 +142,7 @@ def test_a_missing_file_is_told_and_its_captures_stay(archive):
     report = verify(archive.folder, repair=True)
     assert [trouble.file for trouble in report.troubles] == [name]
     assert "gone" in report.troubles[0].reason
-    assert Capture.objects.count() == 7
+    assert IndexedCapture.objects.count() == 7
 
 
 def test_a_cut_file_is_told(archive):
@@ -149,7 +151,7 @@ def test_a_cut_file_is_told(archive):
     path.write_bytes(path.read_bytes()[: capture.offset + 20])
     report = verify(archive.folder, repair=True)
     assert any("lacks its last" in trouble.reason for trouble in report.troubles)
-    assert Capture.objects.count() == 7
+    assert IndexedCapture.objects.count() == 7
 
 
 def test_a_repeated_rendering_is_indexed_as_html_again(archive):

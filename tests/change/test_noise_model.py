@@ -2,13 +2,13 @@
 
 from itertools import pairwise
 
-from hemeroteca.change import Change, ChangeRules, NoiseModel, Snapshot, compare
+from hemeroteca.change import ChangeRules, Judgement, NoiseModel, Snapshot, compare
 from tests.change.pages import html
 
 RULES = ChangeRules()
 
 
-def watch(pages: list[Snapshot], model: NoiseModel | None = None) -> tuple[NoiseModel, list[Change]]:
+def watch(pages: list[Snapshot], model: NoiseModel | None = None) -> tuple[NoiseModel, list[Judgement]]:
     model = model or NoiseModel()
     changes = []
     for old, new in pairwise(pages):

@@ -6,8 +6,8 @@ import pytest
 
 from hemeroteca import warc
 from hemeroteca.archive import notes, services
-from hemeroteca.archive.models import Capture
-from hemeroteca.archive.values import NewCapture
+from hemeroteca.archive.capture_rows import NewCapture
+from hemeroteca.archive.models import IndexedCapture
 from hemeroteca.frontier.models import Takedown
 from hemeroteca.jobs.models import Job
 from hemeroteca.jobs.runner import Runner
@@ -142,7 +142,7 @@ class TestInABrowser:
         page.goto(f"{page.site}/archive/upload")
         page.get_by_text("old.warc.gz").wait_for()
         page.look("uploaded")
-        assert Capture.objects.filter(url="http://old.example/7").exists()
+        assert IndexedCapture.objects.filter(url="http://old.example/7").exists()
 
     def test_tags_notes_and_what_is_kept_out(self, journey, administrator, world):
         page = journey(f"/page?url={BREAD}", administrator)

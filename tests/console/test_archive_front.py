@@ -128,7 +128,7 @@ class TestInABrowser:
         assert taken.value.suggested_filename.endswith(".wacz")
 
     def test_erasing_a_page(self, journey, administrator, world):
-        from hemeroteca.archive.models import Capture, Erasure
+        from hemeroteca.archive.models import Erasure, IndexedCapture
         from hemeroteca.search import portal
 
         page = journey("/archive/erase", administrator)
@@ -145,7 +145,7 @@ class TestInABrowser:
         runner.Runner().drain(exclusive=True)
         job = Job.objects.latest("pk")
         assert job.state == "done", job.message
-        assert not Capture.objects.filter(url=BREAD).exists()
+        assert not IndexedCapture.objects.filter(url=BREAD).exists()
         assert Erasure.objects.get().captures == 3
         portal.searcher_at.cache_clear()
         page.goto(f"{page.site}/archive/erase")

@@ -7,10 +7,10 @@ import segno
 
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM, Actor
-from hemeroteca.fleet import coordinator, loads, protocol, services, vantage
+from hemeroteca.fleet import coordinator, load_tests, protocol, services, vantage
 from hemeroteca.fleet.dispatch import Verdict, keep
-from hemeroteca.fleet.models import Answer, Device, LoadSecond, LoadTest, Observation, VantageRun
-from hemeroteca.fleet.trust import Standing
+from hemeroteca.fleet.models import Answer, Device, LoadSecond, LoadTest, VantageObservation, VantageRun
+from hemeroteca.fleet.trust import Reputation
 from hemeroteca.frontier.models import Crawl
 
 pytestmark = pytest.mark.browser
@@ -34,7 +34,7 @@ def worked(device, count=40):
     )
     kinds = [Answer.Verdict.VALID, Answer.Verdict.UNCHECKED]
     verdicts = [Verdict(device.pk, "0.1.0", crawl.pk, n, 200, 5000, kinds[n % 2]) for n in range(count)]
-    keep(verdicts, {(device.pk, "0.1.0"): Standing(20, 20)}, [], 70)
+    keep(verdicts, {(device.pk, "0.1.0"): Reputation(20, 20)}, [], 70)
 
 
 def test_an_owner_adds_a_device_and_gets_one_command(journey, reader):
@@ -119,7 +119,7 @@ def test_a_vantage_report_names_who_saw_something_else(journey, administrator):
     run = VantageRun.objects.get(vantage=check)
     shown = {"status": 200, "headers": "h", "links": "l", "numbers": "n", "sketch": [1, 2]}
     for name, country, status in (("", "", 200), ("aa", "CL", 200), ("bb", "XA", 451)):
-        Observation.objects.create(
+        VantageObservation.objects.create(
             run=run, key=urls.key(url), url=url, pseudonym=name, country=country, network="192.0.2.0/24",
             at_ms=1, status=status, fingerprint=shown | {"status": status}, seconds=0.3, capture=uuid.uuid4(),
         )  # fmt: skip
@@ -141,7 +141,7 @@ def test_a_load_test_waits_for_its_proof_and_shows_its_curves(journey, administr
     page.locator("input[name=url]").fill("https://shop.example/")
     page.get_by_role("button", name=page.say("Propose it", "Proponerla")).click()
     test = LoadTest.objects.get()
-    assert loads.proof(test) in page.locator("code.command").inner_text()
+    assert load_tests.proof(test) in page.locator("code.command").inner_text()
     page.look("proposed")
     LoadTest.objects.update(state="finished", addresses=["192.0.2.1"], started_ms=1, ended_ms=2)
     for second in range(20):

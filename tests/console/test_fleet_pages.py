@@ -3,7 +3,7 @@
 import pytest
 
 from hemeroteca.accounts import SYSTEM, Actor
-from hemeroteca.fleet import fetches, loads, services, vantage
+from hemeroteca.fleet import fetches, load_tests, services, vantage
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 PUBLIC = ("/fleet/devices", "/fleet/credits", "/fleet/jobs", "/fleet/vantage", "/fleet/load-tests")
@@ -15,7 +15,7 @@ def test_every_page_answers_its_people_and_nobody_else(client, instance, adminis
     device, _ = services.add_device(SYSTEM, "pi", administrator)
     job = fetches.order(actor, fetches.FetchJobOrder(urls=["http://a.test/", "http://a.test/../../etc/passwd"]))
     check = vantage.order(actor, vantage.VantageOrder(urls=["http://a.test/"]))
-    test = loads.propose(actor, loads.LoadTestOrder(url="http://a.test/", rate=5))
+    test = load_tests.propose(actor, load_tests.LoadTestOrder(url="http://a.test/", rate=5))
     private = [
         f"/fleet/devices/{device.pk}", f"/fleet/devices/{device.pk}/start", f"/fleet/jobs/{job.public_id}",
         f"/fleet/vantage/{check.public_id}", f"/fleet/load-tests/{test.public_id}", "/fleet/operate",

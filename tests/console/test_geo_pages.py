@@ -6,7 +6,7 @@ import pytest
 
 from hemeroteca.console.fleet import COAST
 from hemeroteca.geo import services
-from hemeroteca.geo.description import Description, Layer
+from hemeroteca.geo.description import Description, FoundLayer
 from hemeroteca.geo.models import HealthCheck, Service
 from hemeroteca.jobs.models import Job
 
@@ -19,7 +19,7 @@ def add_service(title: str, box, number: int = 1) -> Service:
     found = Description(
         type="wms", version="1.3.0", title=title, abstract=f"Maps of {title}", endpoint=place, bbox=box,
         provider="Instituto Geográfico", keywords=["agua", "hidrografía"], crs=["EPSG:4326"],
-        layers=[Layer(name="rios", title="Ríos", bbox=box), Layer(name="lagos", title="Lagos", bbox=box)],
+        layers=[FoundLayer(name="rios", title="Ríos", bbox=box), FoundLayer(name="lagos", title="Lagos", bbox=box)],
     )  # fmt: skip
     address = f"{place}?service=WMS&request=GetCapabilities"
     return services.record([services.Sighting(found, address, services.now_ms(), f"digest{number}")])[0]

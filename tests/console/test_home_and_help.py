@@ -11,7 +11,7 @@ from hemeroteca import urls
 from hemeroteca.console import error_pages
 from hemeroteca.console.help import IDEAS
 from hemeroteca.ingest.search_document import SearchDocument
-from hemeroteca.search.index.versions import rebuild_versions
+from hemeroteca.search.index.version_index import rebuild_versions
 from tests.console.world import BREAD
 
 browser = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -10,7 +10,7 @@ from hemeroteca.archive.models import Tally
 from hemeroteca.archive.stats import DAY_MS
 from hemeroteca.errors import Conflict, Invalid
 from hemeroteca.frontier import services
-from hemeroteca.frontier.models import Crawl, CrawlEvent, CrawlOrder, Host, Page, Visit
+from hemeroteca.frontier.models import Crawl, CrawlEvent, CrawlOrder, Host, Page, QueuedVisit
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.jobs.models import Job
@@ -32,14 +32,14 @@ def crawl(db, instance):
     for depth, (path, state, reason, status, versions) in enumerate(rows):
         url = f"https://news.example/{path}"
         page = Page.objects.create(key=urls.key(url), url=url, host=host, status=status, versions=versions)
-        Visit.objects.create(crawl=made, page=page, host=host, state=state, reason=reason, depth=min(depth, 1))
+        QueuedVisit.objects.create(crawl=made, page=page, host=host, state=state, reason=reason, depth=min(depth, 1))
     made.counts = {"pages": 1, "failed": 1, "queued": 2, "pages_per_second": 1.5}
     made.save()
     return made
 
 
 def states(crawl):
-    return dict(Visit.objects.filter(crawl=crawl).values_list("page__url", "state"))
+    return dict(QueuedVisit.objects.filter(crawl=crawl).values_list("page__url", "state"))
 
 
 def fill_days(number):

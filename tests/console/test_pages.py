@@ -13,13 +13,13 @@ from hemeroteca.accounts import Role
 from hemeroteca.accounts.models import User
 from hemeroteca.console import middleware
 from hemeroteca.console.templatetags import console as tags
-from hemeroteca.frontier.models import Crawl, Visit
+from hemeroteca.frontier.models import Crawl, QueuedVisit
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search import portal
 from hemeroteca.search.index import open_index
 from hemeroteca.search.maintenance import learn
-from hemeroteca.urls.robots import Robots
+from hemeroteca.urls.robots_txt import Robots
 from tests.console.conftest import PASSWORD
 from tests.console.world import ATTACK, BREAD, HARBOUR, HOSTILE
 from tests.frontier.making import hold_back
@@ -375,9 +375,9 @@ class TestStatusAndCrawls:
         assert all(f'value="{value}"' in page for value in take.values())
         assert 'name="csrfmiddlewaretoken"' in page
         client.get(f"/crawls/{crawl.pk}?do=take")
-        assert not Visit.objects.filter(state=State.QUEUED).exists()
+        assert not QueuedVisit.objects.filter(state=State.QUEUED).exists()
         assert client.post(f"/crawls/{crawl.pk}", take).status_code == 302
-        assert Visit.objects.filter(state=State.QUEUED).count() == 2
+        assert QueuedVisit.objects.filter(state=State.QUEUED).count() == 2
         assert "Held back" not in text(client.get(f"/crawls/{crawl.pk}"))
 
     def test_readers_cannot_take_what_is_held_back(self, client, world):

@@ -94,19 +94,19 @@ class TestForStrangers:
 
     def test_what_its_crawls_fetch_elsewhere_is_public_only_to_show_its_pages(self, client, world, prensa, closed):
         """Not the pages they visit since somebody let them cover more."""
-        from hemeroteca.archive.models import Capture
-        from hemeroteca.frontier.models import Host, Page, Visit
+        from hemeroteca.archive.models import IndexedCapture
+        from hemeroteca.frontier.models import Host, Page, QueuedVisit
         from hemeroteca.watch.models import Subscription
 
         crawl = Subscription.objects.get(collection__name="Prensa").crawl
         other = world.captures[HARBOUR][0].record_id
         host, _ = Host.objects.get_or_create(name="news.example")
         page, _ = Page.objects.get_or_create(url=HARBOUR, defaults={"key": 77, "host": host})
-        Capture.objects.filter(record_id=other).update(crawl=crawl, page=page)
-        visit = Visit.objects.create(crawl=crawl, page=page, host=host, role=1)
+        IndexedCapture.objects.filter(record_id=other).update(crawl=crawl, page=page)
+        visit = QueuedVisit.objects.create(crawl=crawl, page=page, host=host, role=1)
         assert client.get(f"/c/prensa/v/{other}").status_code == 200, "a requisite"
         for role in (0, 2):
-            Visit.objects.filter(pk=visit.pk).update(role=role)
+            QueuedVisit.objects.filter(pk=visit.pk).update(role=role)
             for part in ("", "/copy", "/replay"):
                 assert client.get(f"/c/prensa/v/{other}{part}").status_code == 404
 

@@ -7,7 +7,7 @@ from hemeroteca import urls
 from hemeroteca.console.refusals import told
 from hemeroteca.errors import Refused
 from hemeroteca.watch import notices
-from hemeroteca.wiki import address
+from hemeroteca.wiki import wiki_address
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from hemeroteca.wiki import address
         (urls.typed, "http://a.test:99999/", "'99999' no es un número de puerto (de 0 a 65535)"),
         (urls.typed, "https://a.test/" + "a" * 20_000, "caracteres"),
         (urls.canonical, "x", "le falta el principio; escríbela entera, como https://example.org/"),
-        (address.read, "zz zz", "'zz zz' no es una wiki; da un idioma (es)"),
+        (wiki_address.read, "zz zz", "'zz zz' no es una wiki; da un idioma (es)"),
     ],
 )
 def test_a_wrong_address_is_refused_in_spanish(read, typed, said):

@@ -5,9 +5,9 @@ import time
 from hemeroteca import extract, urls, warc
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.archive import services as archive
-from hemeroteca.archive.values import NewCapture
+from hemeroteca.archive.capture_rows import NewCapture
 from hemeroteca.frontier import services as frontier
-from hemeroteca.frontier.models import Crawl, Host, Page, Visit
+from hemeroteca.frontier.models import Crawl, Host, Page, QueuedVisit
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.ingest.search_document import SearchDocument
@@ -52,7 +52,7 @@ class World:
             key=urls.key(url), url=url, host=host, status=status, versions=versions,
             found_ms=NOW, visited_ms=NOW if status else 0, changed_ms=NOW if status else 0,
         )  # fmt: skip
-        Visit.objects.create(crawl=self.crawl, page=page, host=host, state=state, reason=reason)
+        QueuedVisit.objects.create(crawl=self.crawl, page=page, host=host, state=state, reason=reason)
         return page
 
     def capture(self, page, body, ms, content_type="text/html; charset=utf-8", original=None):

@@ -6,7 +6,7 @@ from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.engine.overview import status
 from hemeroteca.frontier import services
-from hemeroteca.frontier.models import Crawl, Host, Page, Visit
+from hemeroteca.frontier.models import Crawl, Host, Page, QueuedVisit
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.rules import CrawlOptions
 
@@ -19,13 +19,13 @@ def test_a_stopped_crawl_tells_what_still_waits_beside_what_its_last_run_counted
     host, _ = Host.objects.get_or_create(name="example.org")
     for number, state in enumerate([State.QUEUED] * 7 + [State.FAILED] * 3 + [State.DONE] * 2):
         page = Page.objects.create(key=number + 1, url=f"https://example.org/{number}", host=host)
-        Visit.objects.create(crawl=crawl, page=page, host=host, state=state)
+        QueuedVisit.objects.create(crawl=crawl, page=page, host=host, state=state)
     last_run = {"pages": 1, "failed": 1, "queued": 0}  # the run before had one page and two failures
     Crawl.objects.filter(pk=crawl.pk).update(
         state=Crawl.State.STOPPED, stop_reason="a person stopped it", counts=last_run
     )
     told = next(found for found in status().crawls if found.id == crawl.pk)
-    waiting = Visit.objects.filter(crawl=crawl, state=State.QUEUED).count()
+    waiting = QueuedVisit.objects.filter(crawl=crawl, state=State.QUEUED).count()
     assert told.counts == last_run | {"queued": waiting}
     assert waiting >= 7
 
@@ -37,7 +37,7 @@ def test_what_stopped_crawls_left_is_queued_in_the_totals_as_in_the_list(setting
         crawl, _ = services.submit_crawl(SYSTEM, [f"https://example.org/{state}/"], CrawlOptions(scope=urls.Scope()))
         for number in range(most):
             page = Page.objects.create(key=most * 10 + number, url=f"https://example.org/{state}/{number}", host=host)
-            Visit.objects.create(crawl=crawl, page=page, host=host, state=State.QUEUED)
+            QueuedVisit.objects.create(crawl=crawl, page=page, host=host, state=State.QUEUED)
         Crawl.objects.filter(pk=crawl.pk).update(state=state)
     told = status()
     assert told.pages["queued"] == sum(int(str(crawl.counts["queued"])) for crawl in told.crawls)
@@ -47,7 +47,7 @@ def test_what_stopped_crawls_left_is_queued_in_the_totals_as_in_the_list(setting
 def test_a_crawl_whose_visits_another_run_of_the_order_took_over_keeps_what_it_counted(settings):
     settings.INSTANCE.create()
     crawl, _ = services.submit_crawl(SYSTEM, ["https://example.org/"], CrawlOptions(scope=urls.Scope()))
-    Visit.objects.filter(crawl=crawl).delete()
+    QueuedVisit.objects.filter(crawl=crawl).delete()
     counts = {"pages": 12, "queued": 0, "failed": 3}
     Crawl.objects.filter(pk=crawl.pk).update(state=Crawl.State.FINISHED, counts=counts)
     told = next(found for found in status().crawls if found.id == crawl.pk)

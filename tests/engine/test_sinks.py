@@ -11,7 +11,7 @@ from hemeroteca.ingest.rules import Rules
 from hemeroteca.instance import Instance
 from hemeroteca.search.graph import LinkGraph
 from hemeroteca.search.index import open_index
-from hemeroteca.search.index.versions import open_past, open_versions
+from hemeroteca.search.index.version_index import open_past, open_versions
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 

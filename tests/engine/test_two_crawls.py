@@ -5,12 +5,12 @@ from django.conf import settings
 
 from hemeroteca import config, urls
 from hemeroteca.accounts import SYSTEM
-from hemeroteca.archive.models import Capture
+from hemeroteca.archive.models import IndexedCapture
 from hemeroteca.engine import loop
 from hemeroteca.engine.loop import Engine
 from hemeroteca.engine.rebuild import repair
 from hemeroteca.frontier import services
-from hemeroteca.frontier.models import Crawl, Visit
+from hemeroteca.frontier.models import Crawl, QueuedVisit
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.watch import services as watch
@@ -48,7 +48,7 @@ def run(web: SimWeb, monkeypatch, tick=None) -> None:
 
 
 def pages(crawl: Crawl) -> set[str]:
-    found = Visit.objects.filter(crawl=crawl, role=0)
+    found = QueuedVisit.objects.filter(crawl=crawl, role=0)
     assert not found.filter(state=State.QUEUED).exists()
     return set(found.values_list("page__url", flat=True))
 
@@ -61,11 +61,11 @@ def test_ordered_together_both_are_complete_and_no_page_is_asked_for_twice(web, 
     stats = web.stats()
     assert stats.max_fetches == 1
     assert stats.max_active == 1
-    assert Capture.objects.values("url").distinct().count() == Capture.objects.count()  # kept once, too
+    assert IndexedCapture.objects.values("url").distinct().count() == IndexedCapture.objects.count()  # kept once, too
     counts = [services.counts_of(crawl) for crawl in Crawl.objects.order_by("pk")]
     assert [count.queued for count in counts] == [0, 0]
     assert counts[0].pages >= counts[1].pages >= 25
-    assert counts[0].captures + counts[1].captures == Capture.objects.count()
+    assert counts[0].captures + counts[1].captures == IndexedCapture.objects.count()
 
 
 def test_one_that_begins_later_asks_again_only_for_what_was_visited_before_it_was_ordered(web, monkeypatch):
@@ -73,7 +73,7 @@ def test_one_that_begins_later_asks_again_only_for_what_was_visited_before_it_wa
     later: list[Crawl] = []
 
     def tick(engine: Engine) -> None:
-        if not later and Visit.objects.filter(crawl=one, state=State.DONE).count() >= 8:
+        if not later and QueuedVisit.objects.filter(crawl=one, state=State.DONE).count() >= 8:
             later.append(order(web, sitemaps=False))
 
     run(web, monkeypatch, tick)
@@ -83,7 +83,7 @@ def test_one_that_begins_later_asks_again_only_for_what_was_visited_before_it_wa
     assert stats.max_active == 1
     first: dict[str, int] = {}
     again = set()
-    for url, captured_ms in Capture.objects.order_by("captured_ms").values_list("url", "captured_ms"):
+    for url, captured_ms in IndexedCapture.objects.order_by("captured_ms").values_list("url", "captured_ms"):
         if url in first:
             again.add(url)
         first.setdefault(url, captured_ms)
@@ -97,7 +97,7 @@ def test_a_site_that_is_watched_first_is_crawled_completely(web, monkeypatch):
     crawls: list[Crawl] = []
 
     def tick(engine: Engine) -> None:
-        seen = Visit.objects.filter(crawl=watched.crawl_id, state=State.DONE).count()
+        seen = QueuedVisit.objects.filter(crawl=watched.crawl_id, state=State.DONE).count()
         if not crawls and seen >= 10:
             crawls.append(order(web))
         if crawls and Crawl.objects.get(pk=crawls[0].pk).state != Crawl.State.RUNNING:

@@ -13,7 +13,7 @@ import pytest
 
 from hemeroteca.fetch import FetchSettings, Request
 from hemeroteca.fetch.browser import BrowserSettings, missing
-from hemeroteca.fetch.browser.fetcher import descendants
+from hemeroteca.fetch.browser.browser_fetcher import descendants
 from tests.fetch.browser_site import STORY, Site, Window, by_url
 from tests.fetch.conftest import RawServer, ok, tls
 from tests.waiting import wait_for

@@ -32,11 +32,11 @@ from hemeroteca.errors import Refused
 from hemeroteca.fetch.client import GuardedClient, guarded_names
 from hemeroteca.fetch.guard import Guard
 from hemeroteca.fetch.request import FetchSettings
-from hemeroteca.fleet import fetches, loads, opt_out
+from hemeroteca.fleet import fetches, load_tests, opt_out
 from hemeroteca.fleet.curl_worker import CurlFetching
-from hemeroteca.fleet.device import fetching
-from hemeroteca.fleet.device.fetching import RequestOrder
-from hemeroteca.fleet.device.load import LoadGenerator
+from hemeroteca.fleet.device import http_requests
+from hemeroteca.fleet.device.http_requests import RequestOrder
+from hemeroteca.fleet.device.load_generator import LoadGenerator
 from hemeroteca.fleet.models import Client as FleetClient
 from hemeroteca.fleet.models import FetchJob
 from hemeroteca.frontier import services as frontier
@@ -97,7 +97,7 @@ def by_apprise(loop, url):
 def by_device(loop, url):
     """A volunteer's device, with the program that needs nothing but Python."""
     order = RequestOrder(url=url, agent="x", timeout=10.0)
-    return not fetching.fetch(order, Guard(), True, socket.getaddrinfo).status
+    return not http_requests.fetch(order, Guard(), True, socket.getaddrinfo).status
 
 
 @pytest.mark.parametrize("entrance", [by_fetcher, by_client, by_redirect, by_apprise, by_device])
@@ -185,7 +185,7 @@ def by_proof_of_a_load_test(url):
     """The coordinator looks for the proof as well."""
     parts = urlsplit(url)
     test = SimpleNamespace(url=url, host=parts.hostname, pk=1, token="x", secret="x")
-    return bool(loads._read_proof(test, (parts.hostname or "").strip("[]"), Guard(), CLOSED))
+    return bool(load_tests._read_proof(test, (parts.hostname or "").strip("[]"), Guard(), CLOSED))
 
 
 def by_opt_out(url):
@@ -286,9 +286,9 @@ class _Patience:
 ROOMS = {
     "cli/geo.py": [by_geo_inspect],
     "fleet/curl_worker.py": [by_fleet_worker],
-    "fleet/device/load.py": [by_load_test],
+    "fleet/device/load_generator.py": [by_load_test],
     "fleet/fetches.py": [by_webhook_of_a_client],
-    "fleet/loads.py": [by_proof_of_a_load_test],
+    "fleet/load_tests.py": [by_proof_of_a_load_test],
     "fleet/opt_out.py": [by_opt_out],
     "geo/harvest.py": [by_harvest],
     "geo/health.py": [by_health, by_metadata_of_a_layer, by_certificate],
@@ -302,8 +302,8 @@ ELSEWHERE = {
     "console/watch.py": "hands its client to watch/notices.py",
     "engine/loop.py": "test_no_page_leads_an_engine_to_an_address_that_is_not_public, below",
     "engine/rendering.py": "Chromium: test_browser.py",
-    "fleet/device/fetching.py": "by_device, above",
-    "geo/jobs.py": "hands its client to geo/health.py",
+    "fleet/device/http_requests.py": "by_device, above",
+    "geo/job_kinds.py": "hands its client to geo/health.py",
     "watch/chores.py": "hands its client to watch/notices.py and watch/signals.py",
 }
 
@@ -384,12 +384,12 @@ CONNECTING = re.compile(
 BY_THEMSELVES = {
     "accounts/adapter.py": "mail by the server that the setting `mail_server` names",
     "fetch": "the fetchers, and the client around one",
-    "fleet/device/fetching.py": "the device's own fetcher: in the table above",
-    "fleet/device/link.py": "to the coordinator that its owner named",
+    "fleet/device/http_requests.py": "the device's own fetcher: in the table above",
+    "fleet/device/coordinator_link.py": "to the coordinator that its owner named",
     "focus/thesaurus.py": "reads RDF from bytes; asks no query that could name a server",
     "geo/health.py": "certificates, under `guarded_names`: in the table above",
-    "lake/confined.py": "SQL of members: `test_sql_of_members_reaches_no_address` and tests/lake/test_sandbox.py",
-    "lake/engine.py": "expressions that we make, over files of the lake; no text of strangers becomes SQL there",
+    "lake/sandbox_process.py": "SQL of members: `test_sql_of_members_reaches_no_address`, tests/lake/test_sandbox.py",
+    "lake/query_engine.py": "expressions that we make, over files of the lake; no text of strangers becomes SQL there",
     "replay/server.py": "to our own index on this machine",
     "search/semantic.py": "a model in the packages that are installed",
     "warc/store.py": "to the stores that settings name: `test_only_settings_name_stores`",
@@ -400,14 +400,16 @@ def test_every_way_to_connect_is_known():
     """What opens a connection by itself is listed; all else goes through the fetchers, which the table tests."""
     unknown = {path for path in rooms_with(CONNECTING) if not path.startswith("fetch/") and path not in BY_THEMSELVES}
     assert unknown == set()
-    assert {"fleet/device/fetching.py", "geo/health.py"} <= rooms_with(CONNECTING), "the search finds what it should"
+    assert {"fleet/device/http_requests.py", "geo/health.py"} <= rooms_with(CONNECTING), (
+        "the search finds what it should"
+    )
 
 
 def test_only_settings_name_stores():
     """`archive_store` and `lake_store` are trusted (SECURITY.md): no page, no call and no row names another place."""
     assert rooms_with(re.compile(r"\bopen_store\(|\bRemoteStore\(")) == {
         "warc/store.py",  # with the setting archive_store
-        "archive/uploads.py",  # the same
+        "archive/offload.py",  # the same
         "lake/files.py",  # what its maker gives it: the setting lake_store
     }
     assert rooms_with(re.compile(r"(?<!class )\bLakeFiles\(")) == {"wiki/commits.py"}  # with lake_store

@@ -20,10 +20,10 @@ import pytest
 
 from hemeroteca.fetch import Guard
 from hemeroteca.fleet import zipapp
-from hemeroteca.fleet.device import consent, fetching, signs, startup
+from hemeroteca.fleet.device import consent, http_requests, startup, working_conditions
 from hemeroteca.fleet.device.caps import Caps, Meter
-from hemeroteca.fleet.device.fetching import RequestOrder
-from hemeroteca.fleet.device.link import CoordinatorLink, LinkError, RefusedByCoordinator
+from hemeroteca.fleet.device.coordinator_link import CoordinatorLink, LinkError, RefusedByCoordinator
+from hemeroteca.fleet.device.http_requests import RequestOrder
 from hemeroteca.fleet.device.result_file import FetchedUrl
 from hemeroteca.fleet.device.stages import MAX_HELD, Worker
 from hemeroteca.fleet.device.status_page import StatusPage
@@ -43,7 +43,9 @@ def resolves_to(*addresses: str):
 
 
 def fetch(url: str, guard: Guard | None = None, any_port: bool = False, resolve=None, **more) -> FetchedUrl:
-    return fetching.fetch(RequestOrder(url, "test", **more), guard or Guard(), any_port, resolve or socket.getaddrinfo)
+    return http_requests.fetch(
+        RequestOrder(url, "test", **more), guard or Guard(), any_port, resolve or socket.getaddrinfo
+    )
 
 
 @pytest.mark.parametrize(
@@ -157,9 +159,9 @@ def test_a_machine_on_battery_busy_or_on_a_metered_network_is_left_alone(tmp_pat
         (supplies / name).mkdir(parents=True)
         for fact, value in facts.items():
             (supplies / name / fact).write_text(value + "\n")
-    assert signs.on_battery("linux", supplies)
+    assert working_conditions.on_battery("linux", supplies)
     (supplies / "AC" / "online").write_text("1\n")
-    assert not signs.on_battery("linux", supplies)
+    assert not working_conditions.on_battery("linux", supplies)
     programs = {
         "nmcli": "GENERAL.METERED:no (guessed)",
         "pmset": "Now drawing from 'Battery Power'",
@@ -173,19 +175,19 @@ def test_a_machine_on_battery_busy_or_on_a_metered_network_is_left_alone(tmp_pat
 
     for name, words in programs.items():
         says(name, words)
-    assert signs.on_battery("darwin")
-    assert signs.on_battery("linux", tmp_path / "none")  # Termux: nobody else may read them
-    assert not signs.is_metered()
+    assert working_conditions.on_battery("darwin")
+    assert working_conditions.on_battery("linux", tmp_path / "none")  # Termux: nobody else may read them
+    assert not working_conditions.is_metered()
     monkeypatch.setattr(os, "getloadavg", lambda: (3.0 * (os.cpu_count() or 1), 0.0, 0.0))
     now = [0.0]
-    lent = signs.Machine(Caps(on_battery=True, max_load=2.0), lambda: now[0])
+    lent = working_conditions.Machine(Caps(on_battery=True, max_load=2.0), lambda: now[0])
     assert "busy" in lent.reason
     monkeypatch.setattr(os, "getloadavg", lambda: (0.1, 0.0, 0.0))
     says("nmcli", "GENERAL.METERED:yes (guessed)")
     assert "busy" in lent.reason  # looked at now and then only
-    now[0] += signs.LOOK_SECONDS
+    now[0] += working_conditions.LOOK_SECONDS
     assert "paid by volume" in lent.reason
-    assert not signs.Machine(Caps(on_battery=True, on_metered=True, max_load=2.0)).reason
+    assert not working_conditions.Machine(Caps(on_battery=True, on_metered=True, max_load=2.0)).reason
 
 
 def test_consent_is_typed_per_activity_and_kept(tmp_path, capsys):
@@ -204,31 +206,33 @@ def test_consent_is_typed_per_activity_and_kept(tmp_path, capsys):
 
 def test_three_unrelated_hosts_that_refuse_make_the_device_rest():
     now = [0.0]
-    refusals = signs.Refusals(lambda: now[0])
+    refusals = working_conditions.Refusals(lambda: now[0])
     for host in ("a.one.test", "b.one.test", "c.one.test"):
         refusals.note(host, FetchedUrl("", status=429))
     assert not refusals.reason  # one site
     refusals.note("two.org", FetchedUrl("", status=403))
     refusals.note("three.net", FetchedUrl("", status=503, body=b"<form id=captcha>"))
     assert "rests" in refusals.reason
-    now[0] += signs.REST_SECONDS + 1
+    now[0] += working_conditions.REST_SECONDS + 1
     assert not refusals.reason
 
 
 def test_a_network_that_answers_for_everything_is_recognised():
-    assert "captive portal" in signs.network(resolves_to("10.0.0.1"))
+    assert "captive portal" in working_conditions.network(resolves_to("10.0.0.1"))
 
     def honest(*args, **more):
         raise socket.gaierror
 
-    assert signs.network(honest) == ""
-    assert signs.intercepted(FetchedUrl("", failure="tls", detail="self-signed certificate in certificate chain"))
-    assert not signs.intercepted(FetchedUrl("", failure="tls", detail="certificate has expired"))
+    assert working_conditions.network(honest) == ""
+    assert working_conditions.intercepted(
+        FetchedUrl("", failure="tls", detail="self-signed certificate in certificate chain")
+    )
+    assert not working_conditions.intercepted(FetchedUrl("", failure="tls", detail="certificate has expired"))
 
 
 def test_a_portal_and_intercepted_tls_are_told_from_single_odd_sites():
     now = [0.0]
-    tampering = signs.Tampering(lambda: now[0])
+    tampering = working_conditions.Tampering(lambda: now[0])
     signed_by_itself = FetchedUrl("", failure="tls", detail="self-signed certificate")
     away = FetchedUrl("", status=302, response_head=b"HTTP/1.1 302 Found\r\nLocation: http://login.hotel.test/\r\n\r\n")
     for _ in range(5):  # one site, however often, is that site's own matter
@@ -239,14 +243,14 @@ def test_a_portal_and_intercepted_tls_are_told_from_single_odd_sites():
     assert not tampering.reason
     assert tampering.note("three.net", away)
     assert tampering.reason == "everything leads to hotel.test"
-    now[0] += signs.TAMPERED_SECONDS + 1
+    now[0] += working_conditions.TAMPERED_SECONDS + 1
     assert not tampering.reason
     for host in ("two.org", "three.net"):
         tampering.note(host, signed_by_itself)
     assert tampering.note("four.net", signed_by_itself)
     assert "intercepted" in tampering.reason
-    assert signs.Tampering().note("five.net", FetchedUrl("", status=511))  # the portal says it itself
-    assert not signs.Tampering().note("six.net", FetchedUrl("", status=200))
+    assert working_conditions.Tampering().note("five.net", FetchedUrl("", status=511))  # the portal says it itself
+    assert not working_conditions.Tampering().note("six.net", FetchedUrl("", status=200))
 
 
 class Waiting:

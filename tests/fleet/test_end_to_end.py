@@ -20,7 +20,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from hemeroteca import __version__
-from hemeroteca.fleet.device.link import CoordinatorLink
+from hemeroteca.fleet.device.coordinator_link import CoordinatorLink
 from tests.fleet.test_liars import Served
 from tests.waiting import PATIENCE, held_port, wait_for
 

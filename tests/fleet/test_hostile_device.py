@@ -81,7 +81,7 @@ def test_what_was_lost_at_a_new_start_is_not_returned_by_the_word_for_it(pi):
 
 def test_a_device_that_may_not_help_with_a_load_test_tells_nothing_about_it(pi, monkeypatch):
     told = []
-    monkeypatch.setattr("hemeroteca.fleet.loads._note", lambda device, measured: told.append(measured))
+    monkeypatch.setattr("hemeroteca.fleet.load_tests._note", lambda device, measured: told.append(measured))
     assert pi.post("load", {"test": "0" * 32}).status_code == 200
     assert len(told) == 1
     Device.objects.update(state=Device.State.EXPELLED)

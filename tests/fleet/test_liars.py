@@ -10,8 +10,8 @@ import pytest
 
 from hemeroteca.fetch import Guard
 from hemeroteca.fleet.device.caps import Caps, Meter
-from hemeroteca.fleet.device.fetching import ThreadFetching
-from hemeroteca.fleet.device.link import CoordinatorLink
+from hemeroteca.fleet.device.coordinator_link import CoordinatorLink
+from hemeroteca.fleet.device.http_requests import ThreadFetching
 from hemeroteca.fleet.device.stages import Worker
 from tests.engine.system import System
 from tests.waiting import held_port, wait_for

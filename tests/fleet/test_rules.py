@@ -11,32 +11,32 @@ from hemeroteca import urls
 from hemeroteca.fleet import accounting, agreement, assignment, refusals, trust, trust_simulator
 from hemeroteca.fleet.accounting import Kind
 from hemeroteca.fleet.assignment import STRATEGIES, AssignableBlock, AssignableDevice
-from hemeroteca.fleet.trust import Check, Standing
+from hemeroteca.fleet.trust import Check, Reputation
 from hemeroteca.warc import Capture
 
 
 def test_a_new_device_is_always_checked_and_a_known_one_sometimes():
     draws = [n / 10_000 for n in range(10_000)]
-    assert all(trust.check_for(Standing(9), draw) is not Check.NONE for draw in draws)
+    assert all(trust.check_for(Reputation(9), draw) is not Check.NONE for draw in draws)
     for row in (10, 20, 100, 10_000):
-        checks = [trust.check_for(Standing(row), draw) for draw in draws]
+        checks = [trust.check_for(Reputation(row), draw) for draw in draws]
         checked = sum(check is not Check.NONE for check in checks) / len(checks)
         assert checked == pytest.approx(0.05 + 0.95 / min(row, 50), abs=0.001)
         assert checks.count(Check.AUDIT) / len(checks) == pytest.approx(0.05, abs=0.001)  # never fewer
-        assert checked == pytest.approx(trust.share_checked(Standing(row)), abs=0.001)
+        assert checked == pytest.approx(trust.share_checked(Reputation(row)), abs=0.001)
 
 
 def test_one_wrong_result_takes_all_trust_and_ten_right_ones_bring_it_back():
-    standing = Standing()
+    reputation = Reputation()
     for _ in range(200):
-        standing = standing.confirmed()
-    standing = standing.refuted()
-    assert (standing.in_a_row, standing.valid, standing.invalid, standing.slowed) == (0, 200, 1, True)
+        reputation = reputation.confirmed()
+    reputation = reputation.refuted()
+    assert (reputation.in_a_row, reputation.valid, reputation.invalid, reputation.slowed) == (0, 200, 1, True)
     for _ in range(9):
-        standing = standing.confirmed()
-    assert standing.slowed
-    assert standing.confirmed(old=True).slowed  # what it took before it was caught earns nothing
-    assert not standing.confirmed().slowed
+        reputation = reputation.confirmed()
+    assert reputation.slowed
+    assert reputation.confirmed(old=True).slowed  # what it took before it was caught earns nothing
+    assert not reputation.confirmed().slowed
 
 
 PATIENT = trust_simulator.Mix(lying=0, patient=20, colluding=0)
@@ -63,7 +63,7 @@ def test_the_seed_decides_everything():
 
 
 def test_without_any_check_the_liars_would_get_through(monkeypatch):
-    monkeypatch.setattr(trust, "check_for", lambda standing, draw: Check.NONE)
+    monkeypatch.setattr(trust, "check_for", lambda reputation, draw: Check.NONE)
     assert trust_simulator.simulate(trust_simulator.Mix(), 10_000).undetected > 0.01
 
 

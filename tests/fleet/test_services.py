@@ -10,7 +10,7 @@ from hemeroteca.fleet.accounting import Kind, Side
 from hemeroteca.fleet.dispatch import Lender, Resolved, Verdict
 from hemeroteca.fleet.fetches import FetchJobOrder
 from hemeroteca.fleet.models import Answer, Device, Entry, FetchResult, Transfer
-from hemeroteca.fleet.trust import Standing
+from hemeroteca.fleet.trust import Reputation
 from hemeroteca.frontier.models import Crawl
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
@@ -187,11 +187,11 @@ def test_a_caught_device_loses_what_nobody_confirmed_as_far_back_as_forty_checks
 
     accepted = [(urls[0], 7, "2"), (urls[1], 8, "2"), (urls[2], 40, "2"), (urls[3], 1, "1")]
     verdicts = [judged(url, Answer.Verdict.UNCHECKED, checks, version) for url, checks, version in accepted]
-    known = {(device.pk, "2"): Standing(47, 47), (device.pk, "1"): Standing(1, 1)}
+    known = {(device.pk, "2"): Reputation(47, 47), (device.pk, "1"): Reputation(1, 1)}
     dispatch.keep(verdicts, known, [resolved(url) for url in urls], 70)
     assert accounting.balance(Kind.DEVICE, device.pk) == 4 * 700
     lie = Verdict(device.pk, "2", job.crawl_id, 99, 200, 10, Answer.Verdict.INVALID, checks=47)
-    dispatch.keep([lie], {(device.pk, "2"): Standing(47, 47).refuted()}, [], 70)
+    dispatch.keep([lie], {(device.pk, "2"): Reputation(47, 47).refuted()}, [], 70)
     withdrawn = {row.url: row.withdrawn for row in FetchResult.objects.filter(job=job)}
     assert withdrawn == {urls[0]: False, urls[1]: True, urls[2]: True, urls[3]: True}  # of another version: all
     assert accounting.balance(Kind.DEVICE, device.pk) == 700

@@ -9,17 +9,17 @@ from hemeroteca.accounts import SYSTEM, Actor, Role
 from hemeroteca.accounts import services as accounts
 from hemeroteca.errors import Conflict, Invalid
 from hemeroteca.fleet import services, vantage
-from hemeroteca.fleet.device.fetching import ThreadFetching
-from hemeroteca.fleet.models import Observation, VantageCheck, VantageRun
+from hemeroteca.fleet.device.http_requests import ThreadFetching
+from hemeroteca.fleet.models import VantageCheck, VantageObservation, VantageRun
 from hemeroteca.frontier.models import Crawl
 from tests.fleet.test_liars import Served, Site
 from tests.waiting import wait_for
 
 
-def seen(country: str, status: int = 200, numbers: str = "1", name: str = "", **more) -> Observation:
+def seen(country: str, status: int = 200, numbers: str = "1", name: str = "", **more) -> VantageObservation:
     print_ = {"status": status, "headers": "h", "links": "l", "numbers": numbers, "sketch": [1, 2, 3]}
     pseudonym = name or (f"device-{country}" if country else "")
-    return Observation(
+    return VantageObservation(
         country=country, network=f"net-{country}", pseudonym=pseudonym, status=status,
         fingerprint=print_ if status else {}, seconds=more.pop("seconds", 0.2), **more,
     )  # fmt: skip

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hemeroteca.extract import native
-from hemeroteca.focus import definition, learning, matcher, relevance, thesaurus
+from hemeroteca.focus import definition, learned_scores, matcher, relevance, thesaurus
 
 pytestmark = pytest.mark.skipif(native.Terms is None, reason="there is no compiled reader: make setup builds it")
 
@@ -58,7 +58,7 @@ def test_links_have_the_same_relevance(texts):
 @example("http://a.test/" + "b/" * 148 + "?" + "x y=", "a.test", "á" * 301, " " * 299 + "ab", "http://a.test/?q", 1.0)
 def test_a_link_has_the_same_features(url, host, anchor, context, parent_url, page):
     found = native.link_features(url, host, anchor, context, parent_url, page)
-    assert found is None or found == learning.features_in_python(url, host, anchor, context, parent_url, page)
+    assert found is None or found == learned_scores.features_in_python(url, host, anchor, context, parent_url, page)
 
 
 def test_what_is_plain_is_not_left_to_python():
@@ -68,13 +68,15 @@ def test_what_is_plain_is_not_left_to_python():
 
 
 @given(
-    st.lists(st.tuples(st.lists(st.integers(0, (1 << learning.BITS) - 1), max_size=8), st.floats(-1, 1)), max_size=20)
+    st.lists(
+        st.tuples(st.lists(st.integers(0, (1 << learned_scores.BITS) - 1), max_size=8), st.floats(-1, 1)), max_size=20
+    )
 )
 def test_the_classifier_learns_the_same(steps):
-    both = native.WordWeights(), learning.WordWeights()
+    both = native.WordWeights(), learned_scores.WordWeights()
     for numbers, error in steps:
-        words = learning.array("I", dict.fromkeys(number % 50 for number in numbers)).tobytes()
+        words = learned_scores.array("I", dict.fromkeys(number % 50 for number in numbers)).tobytes()
         for weights in both:
-            weights.step(words, error, learning.RATE)
+            weights.step(words, error, learned_scores.RATE)
         first, second = (weights.total(words, -3.9) for weights in both)
         assert first == second

@@ -7,8 +7,8 @@ from hemeroteca.accounts import SYSTEM, Actor, Role
 from hemeroteca.accounts import services as accounts
 from hemeroteca.errors import Conflict, Denied, Invalid, NotFound
 from hemeroteca.frontier import crawl_orders, queries, services
+from hemeroteca.frontier.crawl_counts import Counts
 from hemeroteca.frontier.models import Crawl, CrawlOrder
-from hemeroteca.frontier.values import Counts
 from hemeroteca.ingest.rules import CrawlOptions
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]

@@ -4,7 +4,7 @@ import pytest
 
 from hemeroteca import urls
 from hemeroteca.frontier.lease import MAX_REFUSALS
-from hemeroteca.frontier.models import Host, Visit
+from hemeroteca.frontier.models import Host, QueuedVisit
 from hemeroteca.frontier.politeness import UNREACHABLE_AFTER
 from hemeroteca.frontier.queue import LEASE_SECONDS, READ_AHEAD, Frontier
 from hemeroteca.frontier.visit import How, State
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 
 def states() -> dict[str, State]:
-    return {url: State(state) for url, state in Visit.objects.values_list("page__url", "state")}
+    return {url: State(state) for url, state in QueuedVisit.objects.values_list("page__url", "state")}
 
 
 def endings(frontier: Frontier) -> list[tuple[How, str]]:
@@ -227,7 +227,7 @@ def test_the_deadline_ends_what_the_lessee_did_not():
     frontier.write(1)
     assert states() == {"http://a.test/1": State.FAILED}
     assert [how for how, _ in endings(frontier)] == [How.EXPIRED, How.FAILED]
-    assert "device 8 did not answer in time" in Visit.objects.get().reason
+    assert "device 8 did not answer in time" in QueuedVisit.objects.get().reason
 
 
 def test_a_deadline_passes_without_anybody_looking_for_it():

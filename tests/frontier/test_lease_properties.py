@@ -13,7 +13,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from hemeroteca.frontier.models import Crawl, Host, Page, Visit
+from hemeroteca.frontier.models import Crawl, Host, Page, QueuedVisit
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.visit import How, State
 from hemeroteca.frontier.visit import Visit as LeasedVisit
@@ -32,7 +32,7 @@ class Leases(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        for model in (Visit, Page, Host, Crawl):
+        for model in (QueuedVisit, Page, Host, Crawl):
             model.objects.all().delete()
         self.crawls = [order("http://a.test/"), order("http://b.test/")]
         self.now = 1000.0
@@ -64,7 +64,7 @@ class Leases(RuleBasedStateMachine):
         self.uncommitted.clear()
         self.hear()
         for crawl in self.crawls:
-            queued = Visit.objects.filter(crawl=crawl, state=State.QUEUED).count()
+            queued = QueuedVisit.objects.filter(crawl=crawl, state=State.QUEUED).count()
             assert self.frontier.queued[crawl.pk] == queued
 
     @rule(seconds=st.sampled_from([0.1, 3.0, 20.0, 2 * LEASE]))
@@ -180,8 +180,8 @@ class Leases(RuleBasedStateMachine):
         self.commit()
         assert self.told["heard"] == self.told["made"]
         assert self.ended == dict.fromkeys(self.wanted, 1)
-        assert not Visit.objects.filter(state=State.QUEUED).exists()
-        assert Visit.objects.count() == len(self.wanted)
+        assert not QueuedVisit.objects.filter(state=State.QUEUED).exists()
+        assert QueuedVisit.objects.count() == len(self.wanted)
 
     def finish(self, visit: LeasedVisit) -> None:
         whose = (visit.crawl, visit.url)

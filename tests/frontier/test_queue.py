@@ -6,7 +6,7 @@ from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Invalid
 from hemeroteca.frontier import queue, services
-from hemeroteca.frontier.models import Host, Page, Visit
+from hemeroteca.frontier.models import Host, Page, QueuedVisit
 from hemeroteca.frontier.prioritisers import BreadthFirst, Freshness, prioritiser, register
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.visit import State
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 
 def states() -> dict[str, State]:
-    return {url: State(state) for url, state in Visit.objects.values_list("page__url", "state")}
+    return {url: State(state) for url, state in QueuedVisit.objects.values_list("page__url", "state")}
 
 
 def test_one_lease_per_host_until_it_is_answered():
@@ -182,7 +182,7 @@ def test_an_errand_is_its_hosts_next_visit_and_leaves_nothing_on_disk():
     assert errand.lease.done(errand)
     frontier.write(1)
     assert leased(frontier, 2.0).url == "http://a.test/1"
-    assert Visit.objects.count() == 1
+    assert QueuedVisit.objects.count() == 1
 
 
 def test_a_crawl_that_is_held_gets_no_more_visits_and_others_of_the_same_host_do():
@@ -241,7 +241,7 @@ def test_each_crawl_has_its_own_visit_of_a_page_and_one_at_a_time_is_made():
     frontier.open_crawl(other.pk)
     frontier.add(candidates(other, "http://a.test/1"))
     frontier.write(1)
-    assert (Page.objects.count(), Visit.objects.count()) == (1, 2)
+    assert (Page.objects.count(), QueuedVisit.objects.count()) == (1, 2)
     first = leased(frontier, 1.0)
     first.lease.answered(first, 1.0)
     assert frontier.lease(1.0) is None  # the same page is under way: its answer may serve both
@@ -289,7 +289,7 @@ def test_a_crawl_may_visit_again_what_an_earlier_one_has_visited():
     frontier.add(candidates(other, "http://a.test/1"))
     frontier.write(1)
     assert frontier.queued == {crawl.pk: 0, other.pk: 1}
-    assert dict(Visit.objects.values_list("crawl", "state")) == {crawl.pk: State.DONE, other.pk: State.QUEUED}
+    assert dict(QueuedVisit.objects.values_list("crawl", "state")) == {crawl.pk: State.DONE, other.pk: State.QUEUED}
 
 
 def test_a_page_is_visited_again_when_its_crawl_asks_for_it():
@@ -301,7 +301,7 @@ def test_a_page_is_visited_again_when_its_crawl_asks_for_it():
     frontier.requeue(candidates(crawl, "http://a.test/2"))  # never met
     frontier.write(1)
     assert frontier.queued[crawl.pk] == 2
-    assert Visit.objects.count() == 2
+    assert QueuedVisit.objects.count() == 2
 
 
 # which visit is next

@@ -6,7 +6,7 @@ from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Refused
 from hemeroteca.frontier import queries, services
-from hemeroteca.frontier.models import Crawl, Visit
+from hemeroteca.frontier.models import Crawl, QueuedVisit
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.rules import CrawlOptions
 from tests.frontier.making import finish, leased, opened, order
@@ -75,8 +75,8 @@ def test_an_order_that_has_finished_visits_its_pages_once_more_when_it_is_given_
     Crawl.objects.update(state=Crawl.State.FINISHED)
     again = order()
     assert again.pk != crawl.pk
-    assert set(Visit.objects.values_list("crawl", "state")) == {(again.pk, State.QUEUED)}
-    assert Visit.objects.count() == 2
+    assert set(QueuedVisit.objects.values_list("crawl", "state")) == {(again.pk, State.QUEUED)}
+    assert QueuedVisit.objects.count() == 2
 
 
 def test_an_unknown_order_of_visits_is_refused_with_the_known_ones():

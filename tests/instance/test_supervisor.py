@@ -254,7 +254,7 @@ instance = Instance(Path(sys.argv[2]))
 programs = [Program(name, [sys.executable, "-uc", code], may_stop=name != "web")
             for name, code in json.loads(sys.argv[1]).items()]
 Supervisor(programs, lambda name, line: print(f"{name}> {line}", flush=True), RestartLimits(grace_seconds=0.5),
-           ear=instance.ear("supervisor"), told=instance.processes_path).run()
+           ear=instance.ear("supervisor"), report_file=instance.processes_path).run()
 """
 
 

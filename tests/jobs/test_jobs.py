@@ -59,11 +59,11 @@ def test_an_order_loads_its_own_room_only():
     """Those of all others cost half a second of every order."""
     program = (
         "import django, sys; django.setup(); from hemeroteca.jobs import kinds; kinds.find('wiki.extract'); "
-        "print(sorted(name for name in sys.modules if name.endswith('.jobs')))"
+        "print(sorted(name for name in sys.modules if name.endswith('.job_kinds')))"
     )
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "hemeroteca.django_settings"}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['hemeroteca.jobs', 'hemeroteca.wiki.jobs']"
+    assert done.stdout.strip() == "['hemeroteca.wiki.job_kinds']"
 
 
 def test_wrong_orders_are_refused():

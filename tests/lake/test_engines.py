@@ -9,10 +9,10 @@ import shutil
 import pytest
 
 from hemeroteca.lake import parquet, pipeline, views
-from hemeroteca.lake.engine import Lake
 from hemeroteca.lake.files import LakeFiles
-from hemeroteca.lake.manifest import Article, Manifest
+from hemeroteca.lake.manifest import LakeArticle, Manifest
 from hemeroteca.lake.pipeline import PipelineError, translate
+from hemeroteca.lake.query_engine import Lake
 from hemeroteca.lake.revisions import Event, Revision, Text
 
 PIPELINES = [
@@ -104,7 +104,7 @@ def store(tmp_path_factory):
         1,
         {"revisions": ("a.parquet", "b.parquet"), "texts": ("t.parquet",), "events": ("e.parquet", "e2.parquet")},
         {"revisions": ("u.parquet",)},
-        (Article("w", "es", 0, 1, "Nuevo", renamed=True), Article("w", "es", 0, 0, "T0")),
+        (LakeArticle("w", "es", 0, 1, "Nuevo", renamed=True), LakeArticle("w", "es", 0, 0, "T0")),
     )
     return files, manifest
 

@@ -195,7 +195,7 @@ def test_the_confined_process_itself_can_do_nothing(lake, monkeypatch, name, cod
     code = code.replace("{parent}", str(os.getpid()))
     program = f"""
 import os, socket
-from hemeroteca.lake.confined import confine
+from hemeroteca.lake.sandbox_process import confine
 confine(20, 512 << 20)
 try:
     {code}

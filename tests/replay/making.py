@@ -9,7 +9,7 @@ from django.core.management import call_command
 from hemeroteca import warc
 from hemeroteca.accounts import SYSTEM, Role, services
 from hemeroteca.archive import services as archive
-from hemeroteca.archive.values import NewCapture
+from hemeroteca.archive.capture_rows import NewCapture
 from hemeroteca.warc import keys
 from hemeroteca.warc.capture import Capture
 from hemeroteca.warc.keys import index_key

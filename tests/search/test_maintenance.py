@@ -10,7 +10,7 @@ from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search import corpus, document_queue, maintenance, preferences
 from hemeroteca.search.graph import LinkGraph
 from hemeroteca.search.index import VERSIONS, IndexBusyError, SearchError, open_index
-from hemeroteca.search.index.versions import VersionWriter, open_past, open_versions
+from hemeroteca.search.index.version_index import VersionWriter, open_past, open_versions
 from hemeroteca.search.maintenance import rebuild
 from hemeroteca.search.query.operators import moment
 from hemeroteca.search.results import SearchOptions

@@ -12,7 +12,7 @@ from hemeroteca.search.results import SearchOptions
 from hemeroteca.search.retrieval import Retrieval
 from hemeroteca.search.searcher import Searcher, open_searcher
 from hemeroteca.search.tantivy import mapped_files
-from hemeroteca.search.tantivy.index import TantivyIndex, TantivyReader
+from hemeroteca.search.tantivy.tantivy_index import TantivyIndex, TantivyReader
 from tests.search.conftest import fill, page
 
 

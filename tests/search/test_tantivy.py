@@ -12,7 +12,7 @@ import pytest
 from hemeroteca.ingest.search_document import SearchDocument, simhash
 from hemeroteca.search.index import IndexBusyError, IndexUnusableError, replacement
 from hemeroteca.search.searcher import open_searcher
-from hemeroteca.search.tantivy.index import TantivyReader
+from hemeroteca.search.tantivy.tantivy_index import TantivyReader
 
 
 def page(key: int, text: str, language: str = "es", **more: object) -> SearchDocument:

@@ -15,7 +15,7 @@ from hemeroteca.accounts import SYSTEM
 from hemeroteca.engine import loop
 from hemeroteca.engine.loop import Engine
 from hemeroteca.engine.rebuild import repair
-from hemeroteca.frontier.models import Host, Page, Visit
+from hemeroteca.frontier.models import Host, Page, QueuedVisit
 from hemeroteca.frontier.visit import Ending, How
 from hemeroteca.ingest.difference import Difference, FeedListing
 from hemeroteca.urls.candidate import Candidate
@@ -55,7 +55,7 @@ class World:
         url = urls.canonical(url)
         host, _ = Host.objects.get_or_create(name=urls.host(url))
         page, _ = Page.objects.get_or_create(key=urls.key(url), defaults={"url": url, "host": host})
-        Visit.objects.get_or_create(
+        QueuedVisit.objects.get_or_create(
             page=page, crawl_id=subscription.crawl_id, defaults={"host": host, "state": 1, "role": role}
         )
         self.changes[url] = sorted(changes)

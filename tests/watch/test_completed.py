@@ -10,9 +10,9 @@ import pytest
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM, Actor, Role
 from hemeroteca.accounts import services as accounts
-from hemeroteca.archive.models import Capture, WarcFile
+from hemeroteca.archive.models import IndexedCapture, WarcFile
 from hemeroteca.errors import Conflict, Invalid
-from hemeroteca.frontier.models import Host, Page, Visit
+from hemeroteca.frontier.models import Host, Page, QueuedVisit
 from hemeroteca.ingest.difference import Difference
 from hemeroteca.urls.candidate import UrlRole
 from hemeroteca.warc.keys import index_key
@@ -179,7 +179,7 @@ def test_intervals_are_shortened_during_a_burst(tmp_path):
 def requisite(world: World, sub: Subscription, url: str, *, changed: bool = False, first: bool = False) -> None:
     host, _ = Host.objects.get_or_create(name=urls.host(url))
     page, _ = Page.objects.get_or_create(key=urls.key(url), defaults={"url": url, "host": host})
-    Visit.objects.get_or_create(
+    QueuedVisit.objects.get_or_create(
         page=page,
         crawl_id=sub.crawl_id,
         defaults={"host": host, "state": 1, "role": UrlRole.REQUISITE, "depth": 10_000},
@@ -320,7 +320,7 @@ def test_a_policy_of_history_knows_last_year_after_a_restart(tmp_path):
     url = "https://news.test/a"
     host, _ = Host.objects.get_or_create(name="news.test")
     page = Page.objects.create(key=urls.key(url), url=url, host=host)
-    Visit.objects.create(page=page, crawl_id=sub.crawl_id, host=host, state=1)
+    QueuedVisit.objects.create(page=page, crawl_id=sub.crawl_id, host=host, state=1)
     seen(sub, url, [*((d - 365 - 30, True) for d in range(31)), (-1, False)])
     world.changes[url] = []
     again = restarted(world, tmp_path)
@@ -378,7 +378,7 @@ def test_a_run_names_the_warc_files_it_wrote(tmp_path):
         ("e", 1, sub.crawl_id, "https://other.test/x"),
     ):
         file, _ = WarcFile.objects.get_or_create(name=f"{name}.warc.gz", defaults={"created_ms": 0})
-        Capture.objects.create(
+        IndexedCapture.objects.create(
             record_id=uuid.uuid4(), url=url, urlkey=index_key(url), captured_ms=DAY0 + int(day * DAY_MS), status=200,
             digest="d", kind="response", version=True, warc=file, offset=0, length=700, body_size=2000, crawl_id=crawl,
         )  # fmt: skip

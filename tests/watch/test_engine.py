@@ -8,11 +8,11 @@ import pytest
 
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
-from hemeroteca.archive.models import Capture
+from hemeroteca.archive.models import IndexedCapture
 from hemeroteca.engine import orders
 from hemeroteca.engine.loop import Engine
 from hemeroteca.frontier import services as frontier
-from hemeroteca.frontier.models import Crawl, Page, Visit
+from hemeroteca.frontier.models import Crawl, Page, QueuedVisit
 from hemeroteca.frontier.visit import State
 from hemeroteca.watch import observations, services, site_metrics
 from hemeroteca.watch.fields import Order
@@ -65,7 +65,7 @@ def test_a_visit_becomes_an_observation_a_change_and_an_importance(monkeypatch):
         assert change.total > 0.05
         assert "+" in change.diff
         assert change.title
-        capture = Capture.objects.get(record_id=change.record_id)
+        capture = IndexedCapture.objects.get(record_id=change.record_id)
         assert capture.version
         assert capture.importance > 0.05
         page = WatchedPage.objects.get(key=urls.key(change.url))
@@ -126,14 +126,14 @@ def test_outside_its_window_not_even_the_first_visit_is_made(monkeypatch):
         looks: list[int] = []
 
         def tick(engine: Engine) -> None:
-            looks.append(Visit.objects.filter(due_ms__gt=0).count())
+            looks.append(QueuedVisit.objects.filter(due_ms__gt=0).count())
             if looks[-1] or len(looks) > 200:
                 engine.stop("seen enough")
 
         monkeypatch.setattr(days, "tick", tick)
         days.run(monkeypatch)
-        assert not Capture.objects.exists()
-        (visit,) = Visit.objects.filter(state=State.QUEUED)
+        assert not IndexedCapture.objects.exists()
+        (visit,) = QueuedVisit.objects.filter(state=State.QUEUED)
         assert now.timestamp() < visit.due_ms / 1000 < now.timestamp() + 86_400
 
 

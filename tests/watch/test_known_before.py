@@ -13,7 +13,7 @@ from hemeroteca import config, urls
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.archive import queries
 from hemeroteca.archive.importing import Importer
-from hemeroteca.archive.models import Capture
+from hemeroteca.archive.models import IndexedCapture
 from hemeroteca.engine.loop import Engine
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Page
@@ -117,7 +117,7 @@ def test_what_changed_between_a_crawl_and_the_first_watched_visit_is_a_change(mo
 
 def test_learning_from_the_archive_afterwards_adds_the_first_capture_and_counts_nothing_twice(site, monkeypatch):
     crawl(site)
-    for table, column in ((Capture, "captured_ms"), (Page, "visited_ms")):  # the crawl was three days ago
+    for table, column in ((IndexedCapture, "captured_ms"), (Page, "visited_ms")):  # the crawl was three days ago
         table.objects.update(**{column: F(column) - 3 * DAY_MS})
     site.say(NEW)
     sub = watch()

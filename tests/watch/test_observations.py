@@ -7,8 +7,8 @@ import pytest
 
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
-from hemeroteca.archive.models import Capture, WarcFile
-from hemeroteca.frontier.models import Host, Page, Visit
+from hemeroteca.archive.models import IndexedCapture, WarcFile
+from hemeroteca.frontier.models import Host, Page, QueuedVisit
 from hemeroteca.predict.estimators import maximum_likelihood
 from hemeroteca.urls.candidate import UrlRole
 from hemeroteca.warc.keys import index_key
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 def captured(url: str, days: list[tuple[float, bool]], status: int = 200) -> None:
     warc, _ = WarcFile.objects.get_or_create(name="x.warc.gz", defaults={"created_ms": 0})
     for day, version in days:
-        Capture.objects.create(
+        IndexedCapture.objects.create(
             record_id=uuid.uuid4(),
             url=url,
             urlkey=index_key(url),
@@ -43,7 +43,7 @@ def captured(url: str, days: list[tuple[float, bool]], status: int = 200) -> Non
 def page(subscription: Subscription, url: str, role: UrlRole = UrlRole.PAGE) -> None:
     host, _ = Host.objects.get_or_create(name=urls.host(url))
     made = Page.objects.create(key=urls.key(url), url=url, host=host)
-    Visit.objects.create(page=made, host=host, crawl_id=subscription.crawl_id, state=1, role=role)
+    QueuedVisit.objects.create(page=made, host=host, crawl_id=subscription.crawl_id, state=1, role=role)
 
 
 def subscribe(url: str = "https://news.test/", scope: str = "host", **options) -> Subscription:

@@ -6,7 +6,7 @@ import pytest
 
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
-from hemeroteca.frontier.models import Host, Page, Visit
+from hemeroteca.frontier.models import Host, Page, QueuedVisit
 from hemeroteca.frontier.visit import State
 from hemeroteca.watch import services
 from hemeroteca.watch.answered_visit import planner_hour
@@ -347,7 +347,7 @@ def test_a_visit_asked_for_just_after_another_is_made(tmp_path):
     world = World(tmp_path)
     address = "https://news.test/a"
     world.add(sub, address, [])
-    Visit.objects.update_or_create(
+    QueuedVisit.objects.update_or_create(
         crawl=sub.crawl,
         page=Page.objects.get(url=address),
         defaults={"host": Host.objects.get(name="news.test"), "state": State.QUEUED},

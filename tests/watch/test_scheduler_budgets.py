@@ -7,7 +7,7 @@ import pytest
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.frontier import services as frontier
-from hemeroteca.frontier.models import Host, Page, Visit
+from hemeroteca.frontier.models import Host, Page, QueuedVisit
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch import services
 from hemeroteca.watch.models import WatchedPage
@@ -147,7 +147,7 @@ def test_pages_met_after_a_restart_come_after_those_met_before(tmp_path):
     host = Host.objects.create(name="news.test")
     due_ms = int((world.now + 5 * HOUR) * 1000)
     page = Page.objects.create(key=1, url="https://news.test/1", host=host)
-    Visit.objects.create(page=page, host=host, crawl_id=sub.crawl_id, due_ms=due_ms)
+    QueuedVisit.objects.create(page=page, host=host, crawl_id=sub.crawl_id, due_ms=due_ms)
     again = World(tmp_path)
     found = again.scheduler.pace([Candidate(2, "https://news.test/2", "news.test", sub.crawl_id, 1)], world.now)
     assert found[0].due_ms == due_ms + 3_600_000

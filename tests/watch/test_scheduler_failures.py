@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
-from hemeroteca.frontier.models import Host, Page, Visit
+from hemeroteca.frontier.models import Host, Page, QueuedVisit
 from hemeroteca.watch import services
 from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Subscription, WatchedPage
@@ -151,7 +151,7 @@ def test_a_site_that_is_down_when_it_is_subscribed_to_is_tried_again(tmp_path, t
     host = Host.objects.create(name="news.test")
     key = urls.key("https://news.test/")
     page = Page.objects.create(key=key, url="https://news.test/", host=host)
-    Visit.objects.create(page=page, host=host, crawl_id=sub.crawl_id, state=2, reason="robots")
+    QueuedVisit.objects.create(page=page, host=host, crawl_id=sub.crawl_id, state=2, reason="robots")
     if told:
         world.scheduler.ended([no_answer(sub.crawl_id, key, "https://news.test/")])
     else:  # it was given up before the engine started

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 
 from hemeroteca.accounts import SYSTEM
-from hemeroteca.archive.models import Capture
+from hemeroteca.archive.models import IndexedCapture
 from hemeroteca.fetch.client import GuardedClient
 from hemeroteca.watch import notices, observations, services
 from hemeroteca.watch.fields import ChannelOrder, Order
@@ -123,8 +123,8 @@ def test_groups_losses_styles_bursts_and_budgets(monkeypatch):
         when = [(row.seen_ms / 1000 - START) / 86_400 for row in Change.objects.filter(url=style, view__gt=0.05)]
         assert [20 <= min(when) <= 40, max(when) >= 40, len(when)] == [True, True, 2], (url, when)
         if hosts[number].validators != "none":
-            assert Capture.objects.filter(url=style, status=200).count() == 3, url
-            assert Capture.objects.filter(url=style, status=304).count() > 3, url
+            assert IndexedCapture.objects.filter(url=style, status=200).count() == 3, url
+            assert IndexedCapture.objects.filter(url=style, status=304).count() > 3, url
 
     # The days on which everything changed at once are kept, and somebody was told of them, once. Before and after, none
     # are. (Where a page was not visited the day before, its change may count a day earlier or be found a day later.)

@@ -11,10 +11,10 @@ from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Denied, Invalid, Refused
 from hemeroteca.jobs.models import Job
 from hemeroteca.jobs.workers import machine
-from hemeroteca.wiki import address, answers, commits, queries, services, whole
+from hemeroteca.wiki import all_revisions, answers, commits, queries, services, wiki_address
 from hemeroteca.wiki.budget import MAX_PAID, PAID_MS, RequestBudget, now_ms
 from hemeroteca.wiki.extraction import Extraction, ExtractionOptions
-from hemeroteca.wiki.jobs import Extract
+from hemeroteca.wiki.job_kinds import Extract
 from hemeroteca.wiki.models import Article, FarmBudget, FarmSlot, Wiki
 from tests.waiting import held_port
 from tests.wiki.recorded import SITE, Recorded, history, revision, usual
@@ -164,9 +164,9 @@ def test_an_answer_that_is_none_ends_the_job_with_a_reason(house, serve, body, n
 
 def test_wikimedia_needs_a_contact_and_is_one_farm(house):
     anonymous = dataclasses.replace(house.CONFIG, contact="")
-    farm = address.farm_of("https://es.wikipedia.org/w/api.php")
-    assert farm == address.farm_of("https://commons.wikimedia.org/w/api.php") == address.WIKIMEDIA
-    assert farm == address.farm_of("https://es.wikipedia.org./w/api.php")
+    farm = wiki_address.farm_of("https://es.wikipedia.org/w/api.php")
+    assert farm == wiki_address.farm_of("https://commons.wikimedia.org/w/api.php") == wiki_address.WIKIMEDIA
+    assert farm == wiki_address.farm_of("https://es.wikipedia.org./w/api.php")
     with pytest.raises(Denied, match="set `contact`"):
         RequestBudget(anonymous, farm)
     usual_rate = dataclasses.replace(house.CONFIG, wiki_requests_per_minute=0.0)
@@ -249,7 +249,7 @@ def test_paid_requests_lapse_and_end_when_the_wiki_asks_for_patience(house, monk
 
 def test_wikimedia_is_paid_one_by_one(house):
     usual_rate = dataclasses.replace(house.CONFIG, wiki_requests_per_minute=0.0)
-    budget = RequestBudget(usual_rate, address.WIKIMEDIA)
+    budget = RequestBudget(usual_rate, wiki_address.WIKIMEDIA)
     budget.spend()
     assert budget._paid == 0
 
@@ -270,14 +270,14 @@ def test_wikimedia_is_paid_one_by_one(house):
     ],
 )
 def test_a_wiki_is_named_by_language_article_or_api(given, api, title):
-    place = address.read(given)
+    place = wiki_address.read(given)
     assert (place.candidates[0], place.title) == (api, title)
 
 
 @pytest.mark.parametrize("given", ["", "not a wiki", "ftp://x.org/w/api.php", "file:///etc/passwd"])
 def test_what_names_no_wiki_is_refused(given):
     with pytest.raises(Invalid):
-        address.read(given)
+        wiki_address.read(given)
 
 
 def test_base_36_and_hexadecimal_are_the_same_number():
@@ -501,7 +501,7 @@ def test_an_article_overtaken_in_a_walk_over_a_whole_wiki_is_read_by_itself(run,
     with services.opened(api) as (wiki, client, _):
         work = Extraction(wiki, client, ExtractionOptions(text=True), overtaking)
         work.gathers = True
-        whole.read(work, whole.Position(), lambda _: None)
+        all_revisions.read(work, all_revisions.Position(), lambda _: None)
     assert (other[0]["revisions"], work.result.revisions, work.result.texts) == (1, 1, 1)
     rows = queries.every_revision(SYSTEM, {}, text=True)
     assert [(row["revid"], row["text"]) for row in rows] == [(1, "texto\n1"), (2, "texto\n2")]

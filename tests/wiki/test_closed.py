@@ -6,7 +6,7 @@ from hemeroteca.accounts import SYSTEM
 from hemeroteca.jobs import services
 from hemeroteca.jobs.runner import Runner
 from hemeroteca.wiki import queries
-from hemeroteca.wiki.jobs import Extract
+from hemeroteca.wiki.job_kinds import Extract
 from hemeroteca.wiki.models import Article
 from tests.wiki.mediawiki import Refuser
 from tests.wiki.test_extraction import told

@@ -14,7 +14,7 @@ import pytest
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.wiki import queries
 from hemeroteca.wiki.dumps import COLUMNS, UNPACKERS
-from hemeroteca.wiki.jobs import ExportHistory, Extract, ImportDump
+from hemeroteca.wiki.job_kinds import ExportHistory, Extract, ImportDump
 from hemeroteca.wiki.models import Article
 from tests.wiki.mediawiki import dump, page
 

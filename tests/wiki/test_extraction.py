@@ -6,7 +6,7 @@ from hemeroteca.accounts import SYSTEM
 from hemeroteca.jobs import services as jobs
 from hemeroteca.jobs.runner import Runner
 from hemeroteca.wiki import queries
-from hemeroteca.wiki.jobs import Extract, Refresh, VerifyArticles
+from hemeroteca.wiki.job_kinds import Extract, Refresh, VerifyArticles
 from hemeroteca.wiki.models import Article
 from tests.wiki.mediawiki import MediaWiki, page
 from tests.wiki.world import CARACAS, older

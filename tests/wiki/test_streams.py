@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from hemeroteca.wiki.jobs import Extract, Follow, Refresh
+from hemeroteca.wiki.job_kinds import Extract, Follow, Refresh
 from hemeroteca.wiki.models import Article, Wiki
 from hemeroteca.wiki.streams import events
 from tests.wiki.recorded import Recorded, history, revision, usual

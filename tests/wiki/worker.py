@@ -37,11 +37,11 @@ def main() -> None:
     from hemeroteca.jobs.models import Job
     from hemeroteca.jobs.runner import Runner
     from hemeroteca.lake.files import LakeFiles
-    from hemeroteca.wiki import commits, extraction, whole
-    from hemeroteca.wiki.jobs import Extract
+    from hemeroteca.wiki import all_revisions, commits, extraction
+    from hemeroteca.wiki.job_kinds import Extract
 
     schema.prepare()
-    commits.MAX_ROWS, extraction.AT_ONCE, whole.AT_ONCE = 15, "20", "20"
+    commits.MAX_ROWS, extraction.AT_ONCE, all_revisions.AT_ONCE = 15, "20", "20"
     verb, *words = sys.argv[1:]
     if verb == "order":
         order = Extract(wiki=words[0], titles=words[1:], text=True, whole=not words[1:])

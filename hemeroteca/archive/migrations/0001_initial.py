@@ -170,7 +170,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Capture',
+            name='IndexedCapture',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('record_id', models.UUIDField(db_comment='WARC-Record-ID; the public, permanent name of the capture', unique=True)),

@@ -47,7 +47,7 @@ def verify(
     """
     setup(must_exist=True, at_least="warc" if repair else "hemeroteca.sqlite3")
     from hemeroteca.archive.verify import Verification
-    from hemeroteca.engine.jobs import Verify
+    from hemeroteca.engine.job_kinds import Verify
 
     kind = "archive.repair" if repair else "archive.verify"
     report = run_job(kind, Verify(digests), Verification, as_json, background)
@@ -131,7 +131,7 @@ def prune(
 
     from hemeroteca.archive import prune as pruning
     from hemeroteca.archive.export import listed_in
-    from hemeroteca.archive.jobs import Prune
+    from hemeroteca.archive.job_kinds import Prune
 
     if not older_than and not one_per:
         give_up("say what may go: --older-than DATE or --one-per day|week|month|year", USAGE)
@@ -184,7 +184,7 @@ def erase(
     from uuid import UUID
 
     from hemeroteca.archive import erasure
-    from hemeroteca.engine.jobs import Erase
+    from hemeroteca.engine.job_kinds import Erase
 
     try:
         wanted = erasure.ErasureScope(tuple(urls or ()), match, since, until, UUID(capture) if capture else None)
@@ -282,7 +282,7 @@ def offload(
 ) -> None:
     """Bring closed files to the object store that `archive_store` names; they are read from there afterwards."""
     setup(must_exist=True)
-    from hemeroteca.archive.jobs import Offload, Offloaded
+    from hemeroteca.archive.job_kinds import Offload, Offloaded
 
     done = run_job("archive.offload", Offload(keep_local), Offloaded, as_json, background)
     answer(as_json, done, f"{done.files} files, {size(done.bytes)}")

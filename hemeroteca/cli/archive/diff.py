@@ -12,7 +12,7 @@ from rich.text import Text
 from hemeroteca.cli.common import USAGE, Force, Json, give_up, outgoing, printable, setup, tell
 
 if TYPE_CHECKING:
-    from hemeroteca.change import Change, ChangeRules, Row
+    from hemeroteca.change import ChangeRules, Judgement, Row
     from hemeroteca.change.diffs import Stretch
     from hemeroteca.change.judgement import Resource
 
@@ -112,7 +112,7 @@ def _with_options(
     return rules
 
 
-def _vectors(found: "Change") -> Table:
+def _vectors(found: "Judgement") -> Table:
     table = Table("", "sum", "components")
     for name, value, vector in zip(
         ("view", "form", "content"), found.sums, (found.view, found.form, found.content), strict=True

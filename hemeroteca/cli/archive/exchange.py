@@ -11,7 +11,7 @@ from hemeroteca.cli.common import USAGE, Force, Json, answer, give_up, outgoing,
 from hemeroteca.cli.job import Background, run_job
 
 if TYPE_CHECKING:
-    from hemeroteca.archive.jobs import ExportedFile
+    from hemeroteca.archive.job_kinds import ExportedFile
     from hemeroteca.config import Config
 
 Since = Annotated[str, typer.Option("--from", help="Not before: 2026, 202601, 20260131120000, 2026-01-31.")]
@@ -29,7 +29,7 @@ def import_(
     """
     setup()
     from hemeroteca.archive.importing import Imported
-    from hemeroteca.engine.jobs import Import
+    from hemeroteca.engine.job_kinds import Import
 
     order = Import([str(file.absolute()) for file in files])
     done = run_job("archive.import", order, Imported, as_json, background)
@@ -73,7 +73,7 @@ def export(
 
     from hemeroteca.archive import requisites
     from hemeroteca.archive.export import export_list
-    from hemeroteca.archive.jobs import Export, ExportedFile
+    from hemeroteca.archive.job_kinds import Export, ExportedFile
 
     chosen = form or format_of(target)
     folder = settings.INSTANCE.warc_dir

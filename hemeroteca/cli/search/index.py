@@ -22,7 +22,7 @@ def rebuild(background: Background = False, json: common.Json = False) -> None:
     folder = common.settings().data
     only_imported = (folder / "index").exists() and next((folder / "warc").glob("*.warc*"), None) is None
     config = common.setup(must_exist=not only_imported)
-    from hemeroteca.engine.jobs import Rebuild, Rebuilt
+    from hemeroteca.engine.job_kinds import Rebuild, Rebuilt
 
     done = run_job("search.rebuild", Rebuild(), Rebuilt, json, background)
     more = f", {done.versions:,} versions" if config.index_versions else ""
@@ -104,7 +104,7 @@ def learn(
     """Learn the words of the index, for completion, next words and spelling."""
     open_for()
     common.setup()
-    from hemeroteca.engine.jobs import LearnedWords, LearnWords
+    from hemeroteca.engine.job_kinds import LearnedWords, LearnWords
 
     done = run_job("search.learn", LearnWords(documents), LearnedWords, json, background)
     common.answer(json, {"documents": done.documents}, f"learned from {done.documents:,} documents")
@@ -114,7 +114,7 @@ def rank(background: Background = False, json: common.Json = False) -> None:
     """Rank pages and hosts by the links between them."""
     open_for()
     common.setup(must_exist=True)
-    from hemeroteca.engine.jobs import Rank, Ranked
+    from hemeroteca.engine.job_kinds import Rank, Ranked
 
     done = run_job("search.rank", Rank(), Ranked, json, background)
     common.answer(json, {"pages": done.pages}, f"{done.pages:,} pages ranked")

@@ -20,7 +20,7 @@ Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="Most
 def open_for(query: str = "", versions: bool = False, create: bool = False) -> "tuple[Config, Searcher, Path]":
     """The index a query is for and the folder of all of them, without Django: a search must start fast."""
     from hemeroteca.instance import Instance
-    from hemeroteca.search.index.versions import choose
+    from hemeroteca.search.index.version_index import choose
     from hemeroteca.search.searcher import open_searcher
 
     config = common.settings()

@@ -179,7 +179,7 @@ def learn(
     """Learn from the captures the archive already has of a subscription's pages, or from another archive's index."""
     common.setup(must_exist=True)
     from hemeroteca.watch import services
-    from hemeroteca.watch.jobs import Learn, LearnCdx, LearnReport
+    from hemeroteca.watch.job_kinds import Learn, LearnCdx, LearnReport
 
     services.find(number)
     kind, order = ("watch.learn_cdx", LearnCdx(number, cdx)) if cdx else ("watch.learn", Learn(number))
@@ -192,7 +192,7 @@ def webhook(number: options.Number) -> None:
     common.setup(must_exist=True)
     from django.conf import settings
 
-    from hemeroteca.instance.address import own_address
+    from hemeroteca.instance.public_url import own_address
     from hemeroteca.watch import services
 
     _, token = services.add_webhook(common.actor(), number)

@@ -1,0 +1,1 @@
+"""Filters and tags of the templates; Django looks for them here."""

@@ -1,10 +1,10 @@
 """Sinks: what takes the finds of ingest, and writes them together in the engine's commit. In their order:
 
-archive     WARC records and the index of captures
-noise       what differs at every visit of a site
-frontier    new candidates, and what became of the visit
-search      documents;  links: the link graph
-watch       what the scheduler of subscriptions learns
+archive_sink   WARC records and the index of captures
+noise_sink     what differs at every visit of a site
+frontier_sink  new candidates, and what became of the visit
+search_sink    documents;  links_sink: the link graph
+watch_sink     what the scheduler of subscriptions learns
 
 A room adds its own by naming it in its `apps.py`: `sinks = ("hemeroteca.geo.sink.Services",)`.
 """
@@ -15,7 +15,7 @@ from typing import Protocol
 from django.apps import apps
 from django.utils.module_loading import import_string
 
-from hemeroteca.archive.values import NewCapture
+from hemeroteca.archive.capture_rows import NewCapture
 from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Result
 from hemeroteca.frontier.visit import Visit

@@ -6,7 +6,7 @@ same raw heads and bodies. Playwright is imported in that process only; the extr
 """
 
 from hemeroteca.extract.scripted import needs_browser
-from hemeroteca.fetch.browser.fetcher import BrowserFetcher, missing
+from hemeroteca.fetch.browser.browser_fetcher import BrowserFetcher, missing
 from hemeroteca.fetch.browser.wire import BrowserSettings, Rendered
 
 __all__ = ["BrowserFetcher", "BrowserSettings", "Rendered", "missing", "needs_browser"]

@@ -21,11 +21,11 @@ from urllib.parse import urlsplit
 
 from hemeroteca import __version__
 from hemeroteca.fetch.guard import Guard
-from hemeroteca.fleet.device import consent, signs
+from hemeroteca.fleet.device import consent, working_conditions
 from hemeroteca.fleet.device.caps import Caps, Meter
-from hemeroteca.fleet.device.fetching import RequestOrder
-from hemeroteca.fleet.device.link import CoordinatorLink, LinkError, RefusedByCoordinator
-from hemeroteca.fleet.device.load import LoadGenerator
+from hemeroteca.fleet.device.coordinator_link import CoordinatorLink, LinkError, RefusedByCoordinator
+from hemeroteca.fleet.device.http_requests import RequestOrder
+from hemeroteca.fleet.device.load_generator import LoadGenerator
 from hemeroteca.fleet.device.result_file import FetchedUrl, ResultFile
 
 AHEAD_SECONDS = 3.0  # of work it wants in hand …
@@ -114,9 +114,9 @@ class Worker:
         self._stop = threading.Event()
         self._asking = threading.Event()
         self._called = threading.Event()  # what it waits for is there
-        self._machine = signs.Machine(caps)
-        self._refusals = signs.Refusals()
-        self._tampering = signs.Tampering()
+        self._machine = working_conditions.Machine(caps)
+        self._refusals = working_conditions.Refusals()
+        self._tampering = working_conditions.Tampering()
         self._under_way: dict[str, float] = {}  # URL → since when
         self._sweep_due = 0.0
         self._busy_seconds = self._work_seconds = 0.0  # of requests, and with blocks in hand …
@@ -186,7 +186,7 @@ class Worker:
         while not self._stop.is_set():
             reason = self._unwilling()
             if not reason and self._check_network and not self._blocks:
-                reason = signs.network()
+                reason = working_conditions.network()
             self._resting = bool(reason)
             if reason:
                 self._tell(f"takes no work: {reason}")
@@ -403,7 +403,7 @@ class Worker:
                 for other in list(host.jobs):
                     self._end(other.block)
                 host.jobs.clear()
-            if not job.block.dropped and (job.certificate or not signs.intercepted(answer)):
+            if not job.block.dropped and (job.certificate or not working_conditions.intercepted(answer)):
                 job.block.results.add(answer)  # intercepted TLS: only a vantage check wants to know
             if not job.certificate and self._tampering.note(host.name, answer):
                 self._forget_answers()
@@ -504,7 +504,7 @@ class Worker:
                 orders = self._link.post(
                     "beat", {"blocks": numbers, "says": self.state[:200], "resting": self._resting}
                 )
-                self._obey(orders, set(numbers))
+                self._apply_orders(orders, set(numbers))
             except RefusedByCoordinator as error:
                 if error.status == 401:  # its token was taken away
                     self._sent_away = str(error)
@@ -526,7 +526,7 @@ class Worker:
             with self._lock:
                 block.deadline = begun + float(found["seconds"])
 
-    def _obey(self, orders: dict[str, Any], told: set[int]) -> None:
+    def _apply_orders(self, orders: dict[str, Any], told: set[int]) -> None:
         with self._lock:
             self._closed.update(str(name) for name in orders.get("closed", []))
             for number in orders.get("drop", []):

@@ -14,8 +14,8 @@ from hemeroteca import __version__
 from hemeroteca.fetch.guard import Guard
 from hemeroteca.fleet.device import consent
 from hemeroteca.fleet.device.caps import Caps, Meter, begin_and_end
-from hemeroteca.fleet.device.fetching import ThreadFetching
-from hemeroteca.fleet.device.link import CoordinatorLink, LinkError, RefusedByCoordinator
+from hemeroteca.fleet.device.coordinator_link import CoordinatorLink, LinkError, RefusedByCoordinator
+from hemeroteca.fleet.device.http_requests import ThreadFetching
 from hemeroteca.fleet.device.stages import Worker
 from hemeroteca.fleet.device.status_page import StatusPage
 

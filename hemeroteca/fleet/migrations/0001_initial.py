@@ -287,7 +287,7 @@ class Migration(migrations.Migration):
                 ('asked', models.IntegerField(db_comment='requests made', default=0)),
                 ('errors', models.IntegerField(db_comment='without an answer, or with 5xx', default=0)),
                 ('statuses', models.JSONField(db_comment='answers by status', default=dict)),
-                ('times', models.JSONField(db_comment='answers by their time, in steps of a tenth (fleet.loads)', default=dict)),
+                ('times', models.JSONField(db_comment='answers by their time, in steps of a tenth (fleet.load_tests)', default=dict)),
                 ('test', models.ForeignKey(db_comment='whose', db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='seconds', to='fleet.loadtest')),
             ],
             options={
@@ -296,7 +296,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Standing',
+            name='DeviceReputation',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('version', models.CharField(db_comment='of its worker', max_length=40)),
@@ -371,7 +371,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Observation',
+            name='VantageObservation',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('key', models.BigIntegerField(db_comment='64-bit hash of the URL')),
@@ -448,7 +448,7 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('test', 'second'), name='fleet_load_second_once'),
         ),
         migrations.AddConstraint(
-            model_name='standing',
+            model_name='devicereputation',
             constraint=models.UniqueConstraint(fields=('device', 'version'), name='fleet_standing_once'),
         ),
         migrations.AddConstraint(
@@ -456,7 +456,7 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('block', 'start'), name='fleet_upload_once'),
         ),
         migrations.AddConstraint(
-            model_name='observation',
+            model_name='vantageobservation',
             constraint=models.UniqueConstraint(fields=('run', 'key', 'pseudonym'), name='fleet_observation_once'),
         ),
     ]

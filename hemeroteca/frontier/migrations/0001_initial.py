@@ -23,13 +23,13 @@ class Migration(migrations.Migration):
                 ('state', models.CharField(choices=[('running', 'Running'), ('stopped', 'Stopped'), ('finished', 'Finished')], db_comment='running, stopped, finished', default='running', max_length=8)),
                 ('stop_reason', models.TextField(db_comment='why it stopped, for people', default='')),
                 ('seeds', models.JSONField(db_comment='addresses it started from')),
-                ('options', models.JSONField(db_comment='scope, limits and politeness, as frontier.values.CrawlOptions')),
+                ('options', models.JSONField(db_comment='scope, limits and politeness, as ingest.rules.CrawlOptions')),
                 ('created_ms', models.BigIntegerField(db_comment='when it was ordered')),
                 ('started_ms', models.BigIntegerField(db_comment='when the present run began', default=0)),
                 ('ended_ms', models.BigIntegerField(db_comment='when the last run ended; 0 while running', default=0)),
                 ('stop_requested', models.BooleanField(db_comment='a person asked the engine to stop it', default=False)),
                 ('revised', models.BooleanField(db_comment='a person changed its options or its queue; the engine reads them anew', default=False)),
-                ('counts', models.JSONField(db_comment='totals of the present run, as frontier.values.Counts', default=dict)),
+                ('counts', models.JSONField(db_comment='totals of the present run, as frontier.crawl_counts.Counts', default=dict)),
             ],
             options={
                 'db_table': 'crawl',
@@ -88,7 +88,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(db_comment='what people call it', max_length=100, unique=True)),
                 ('seeds', models.JSONField(db_comment='addresses it starts from')),
-                ('options', models.JSONField(db_comment='scope, limits and politeness, as frontier.values.CrawlOptions')),
+                ('options', models.JSONField(db_comment='scope, limits and politeness, as ingest.rules.CrawlOptions')),
                 ('every_hours', models.FloatField(db_comment='hours from one run to the next; 0: only by hand', default=0.0)),
                 ('next_ms', models.BigIntegerField(db_comment='when it is given the next time; 0: only by hand', default=0)),
                 ('active', models.BooleanField(db_comment='false: the clock does not count', default=True)),
@@ -113,7 +113,7 @@ class Migration(migrations.Migration):
                 ('failures', models.IntegerField(db_comment='failed requests in a row', default=0)),
                 ('pages', models.IntegerField(db_comment='pages known, for the cap per host', default=0)),
                 ('note', models.TextField(db_comment='why it waits, for people', default='')),
-                ('settings', models.JSONField(db_comment='settings of this site, as frontier.values.SiteSettings', default=dict)),
+                ('settings', models.JSONField(db_comment='what people set, as frontier.site_settings.SiteSettings', default=dict)),
                 ('revision', models.BigIntegerField(db_comment='grows over all hosts whenever a person sets one; 0: never set', db_default=0, default=0)),
             ],
             options={
@@ -182,7 +182,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Visit',
+            name='QueuedVisit',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('state', models.SmallIntegerField(choices=[(0, 'queued'), (1, 'done'), (2, 'failed'), (3, 'excluded'), (4, 'held')], db_comment='0 queued, 1 done, 2 failed, 3 excluded, 4 held back', default=hemeroteca.frontier.visit.State['QUEUED'])),

@@ -3,7 +3,7 @@
 An engine keeps documents (`SearchDocument`) with the fields of `fields` and answers queries that are values of ours
 (`expressions`). What people type, how results are ordered and shown is above the seam (`searcher`): the same for all.
 
-Also here: `versions` (an index of all versions of pages), `rebuild` (an index made anew).
+Also here: `version_index` (an index of all versions of pages), `rebuild` (an index made anew).
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Index(Protocol):
 
 def open_index(config: Config | None, path: Path, any_layout: bool = False) -> Index:
     """The index in a folder, made when it does not exist yet. `any_layout`: to rescue what is in an older one."""
-    from hemeroteca.search.tantivy.index import TantivyIndex
+    from hemeroteca.search.tantivy.tantivy_index import TantivyIndex
 
     if config is None:
         return TantivyIndex(path, any_layout=any_layout)
@@ -189,7 +189,7 @@ def replacement(path: Path, heap_bytes: int = HEAP_BYTES) -> AbstractContextMana
 
     When the block fails the old one stays. It need not be readable.
     """
-    from hemeroteca.search.tantivy.index import replacement
+    from hemeroteca.search.tantivy.tantivy_index import replacement
 
     return replacement(path, heap_bytes)
 

@@ -57,7 +57,7 @@ _ENGINE_ERRORS: tuple[type[BaseException], ...] = (
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def _told(method: Method) -> Method:
+def _search_errors(method: Method) -> Method:
     """What the engine raises in a method of a reader, told as an error of search."""
 
     @wraps(method)
@@ -89,7 +89,7 @@ class TantivyReader:
         self._schema = schema
         self._only = only
 
-    @_told
+    @_search_errors
     def search(
         self, query: expressions.Query, limit: int, *, count: bool = True, by: str = "", descending: bool = True
     ) -> Matches:
@@ -112,7 +112,7 @@ class TantivyReader:
             table[row, columns[key]] = score
         return table
 
-    @_told
+    @_search_errors
     def _scored(self, queries: Iterable[expressions.Query], keys: Sequence[int]) -> list[tuple[int, int, float]]:
         """Number of a query, key of a document that it matches, score."""
         if not keys:
@@ -136,7 +136,7 @@ class TantivyReader:
             return self._searcher.doc_freq(query.field, query.term)
         return math.inf
 
-    @_told
+    @_search_errors
     def columns(self, names: Iterable[str], places: Sequence[Any]) -> "dict[str, np.ndarray]":
         return {name: self._column(name, places) for name in names}
 
@@ -147,11 +147,11 @@ class TantivyReader:
         except TypeError:  # a document without the value
             return np.array([value or 0 for value in values], dtype=np.int64)
 
-    @_told
+    @_search_errors
     def read(self, place: Any) -> SearchDocument:
         return stored(self._searcher, place)
 
-    @_told
+    @_search_errors
     def facets(self, query: expressions.Query, fields: Iterable[str], most: int) -> dict[str, list[tuple[str, int]]]:
         wanted = {name: {"terms": {"field": name, "size": most}} for name in fields}
         found = self._searcher.aggregate(self._translated(query), wanted)
@@ -163,22 +163,22 @@ class TantivyReader:
     def _translated(self, query: expressions.Query) -> Query:
         return translated(query if self._only is None else expressions.all_of((query, self._only)), self._schema)
 
-    @_told
+    @_search_errors
     def frequency(self, field: str, term: str) -> int:
         return self._searcher.doc_freq(field, term)
 
-    @_told
+    @_search_errors
     def terms(self, field: str, prefix: str = "", most: int | None = None) -> list[tuple[str, int]]:
         if most is None:
             return self._searcher.terms_with_prefix(field, prefix)
         return self._searcher.terms_with_prefix(field, prefix, limit=most)
 
-    @_told
+    @_search_errors
     def average(self, column: str) -> float:
         found = self._searcher.aggregate(Query.all_query(), {"average": {"avg": {"field": column}}})
         return float(found["average"]["value"] or 0)
 
-    @_told
+    @_search_errors
     def explain(self, query: expressions.Query, place: Any) -> dict[str, Any]:
         return msgspec.json.decode(translated(query, self._schema).explain(self._searcher, place).to_json())
 

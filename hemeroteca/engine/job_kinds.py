@@ -10,7 +10,7 @@ from django.db import connection
 
 from hemeroteca import urls
 from hemeroteca.archive import erasure, importing, incoming, queries, services, verify
-from hemeroteca.archive import jobs as archive_jobs
+from hemeroteca.archive import job_kinds as archive_jobs
 from hemeroteca.errors import CannotWrite, Conflict, Refused
 from hemeroteca.instance import Instance, backup, spool
 from hemeroteca.jobs import ActiveJob, Interrupted, kind
@@ -114,7 +114,7 @@ def erase_captures(job: ActiveJob, order: Erase) -> erasure.Erased:
     from hemeroteca.accounts import services as accounts
     from hemeroteca.archive import notes
     from hemeroteca.engine import rebuild, search_upkeep
-    from hemeroteca.frontier import focused
+    from hemeroteca.frontier import focused_links
     from hemeroteca.geo import services as geo
     from hemeroteca.search import maintenance
     from hemeroteca.watch import services as watch
@@ -130,7 +130,7 @@ def erase_captures(job: ActiveJob, order: Erase) -> erasure.Erased:
     texts = rebuild.link_texts(instance, found)
     maintenance.forget(instance.index_dir, _on_the_web(pages.values()), config.index_heap_bytes)
     maintenance.forget_texts(instance.index_dir, texts, config.index_heap_bytes)
-    focused.forget_texts(_on_the_web(pages.values()))
+    focused_links.forget_texts(_on_the_web(pages.values()))
     watch.forget_captures([one.record_id for one in found])
     try:
         done = erasure.erase(instance.warc_dir, row, found, job.progress)
@@ -181,7 +181,7 @@ def check(job: ActiveJob, order: Verify) -> verify.Verification:
 
 @kind("archive.repair", action="archive.verify", exclusive=True, remote=True)
 def repair(job: ActiveJob, order: Verify) -> verify.Verification:
-    from hemeroteca.engine.sinks.search import write_watermark
+    from hemeroteca.engine.sinks.search_sink import write_watermark
 
     lost = not queries.last_id()
     report = _verify(job, order, repair=True)
@@ -211,9 +211,9 @@ def rebuild_index(job: ActiveJob, order: Rebuild) -> Rebuilt:
     """Searches go on with the old index until the new one is whole."""
     from hemeroteca.engine import rebuild as archive
     from hemeroteca.engine import search_upkeep
-    from hemeroteca.engine.sinks.search import write_watermark
+    from hemeroteca.engine.sinks.search_sink import write_watermark
     from hemeroteca.search import maintenance
-    from hemeroteca.search.index.versions import rebuild_versions
+    from hemeroteca.search.index.version_index import rebuild_versions
     from hemeroteca.watch.membership import Membership
 
     config, instance = settings.CONFIG, settings.INSTANCE

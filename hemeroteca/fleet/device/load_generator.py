@@ -18,8 +18,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hemeroteca.fetch.guard import Guard
-from hemeroteca.fleet.device.fetching import RequestOrder, fetch
-from hemeroteca.fleet.device.link import CoordinatorLink, LinkError, RefusedByCoordinator
+from hemeroteca.fleet.device.coordinator_link import CoordinatorLink, LinkError, RefusedByCoordinator
+from hemeroteca.fleet.device.http_requests import RequestOrder, fetch
 from hemeroteca.fleet.device.result_file import FetchedUrl
 
 PATH = "/.well-known/hemeroteca-load-test.txt"
@@ -50,7 +50,7 @@ class LoadGenerator:
             while not self._stopped():
                 begun = time.monotonic()
                 try:
-                    plan: dict[str, Any] = self._link.post("load", self._told())
+                    plan: dict[str, Any] = self._link.post("load", self._measurements())
                 except (LinkError, RefusedByCoordinator) as error:
                     return f"the load test stops here: {error}"
                 if plan.get("over"):
@@ -106,7 +106,7 @@ class LoadGenerator:
             if answer.status:
                 times[str(max(0, int(math.log(max(answer.seconds * 1000, 1.0), STEP))))] += 1
 
-    def _told(self) -> dict[str, Any]:
+    def _measurements(self) -> dict[str, Any]:
         """What was measured in the first second that has not been told."""
         with self._lock:
             if not self._measured:

@@ -15,7 +15,7 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from hemeroteca.lake.files import LakeFiles
-from hemeroteca.lake.manifest import Article, Manifest
+from hemeroteca.lake.manifest import LakeArticle, Manifest
 from hemeroteca.lake.revisions import EARLIER, EVENTS, KEYS, REVISIONS, TABLES, TEXTS, schema
 
 ARTICLES = "articles"
@@ -124,8 +124,8 @@ def retitled(revisions: ir.Table, renamed: ir.Table) -> ir.Table:
     return named.select(*revisions.columns)
 
 
-def articles_arrow(articles: Sequence[Article]) -> pa.Table:
-    names = Article.__struct_fields__
+def articles_arrow(articles: Sequence[LakeArticle]) -> pa.Table:
+    names = LakeArticle.__struct_fields__
     columns: dict[str, Any] = {}
     for field in articles_schema():
         values = [getattr(article, field.name) for article in articles]
@@ -165,7 +165,7 @@ def unbound(table: str) -> ir.Table:
 QUERYABLE = (ARTICLES, *TABLES)
 
 
-def _memtable(articles: Sequence[Article]) -> ir.Table:
+def _memtable(articles: Sequence[LakeArticle]) -> ir.Table:
     return ibis.memtable(articles_arrow(articles))
 
 

@@ -14,9 +14,9 @@ from hemeroteca.accounts import SYSTEM, Actor, Role
 from hemeroteca.accounts import services as accounts
 from hemeroteca.errors import Busy, Conflict, Invalid
 from hemeroteca.fetch import Guard
-from hemeroteca.fleet import coordinator, loads, protocol, services
-from hemeroteca.fleet.device import load
-from hemeroteca.fleet.device.load import PATH, LoadGenerator
+from hemeroteca.fleet import coordinator, load_tests, protocol, services
+from hemeroteca.fleet.device import load_generator
+from hemeroteca.fleet.device.load_generator import PATH, LoadGenerator
 from hemeroteca.fleet.device.result_file import FetchedUrl
 from hemeroteca.fleet.models import Device, LoadSecond, LoadTest
 from hemeroteca.jobs.models import Job
@@ -83,28 +83,32 @@ def both(host, port, **_):
 def proposed(target: Target, name: str = "ana", rate: int = 10, **more) -> tuple[Actor, LoadTest]:
     actor = Actor.of(accounts.add_user(SYSTEM, name, Role.ADMINISTRATOR, "a long password"))
     url = f"http://shop.test:{target.port}/x"
-    return actor, loads.propose(actor, loads.LoadTestOrder(url=url, rate=rate, **more))
+    return actor, load_tests.propose(actor, load_tests.LoadTestOrder(url=url, rate=rate, **more))
 
 
 @pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 def test_the_proof_must_lie_at_every_address_or_nothing_begins(target, laboratory):
     actor, test = proposed(target)
-    for proofs in ({}, {"127.0.0.1": loads.proof(test)}, {"127.0.0.1": loads.proof(test), "127.0.0.2": "another"}):
+    for proofs in (
+        {},
+        {"127.0.0.1": load_tests.proof(test)},
+        {"127.0.0.1": load_tests.proof(test), "127.0.0.2": "another"},
+    ):
         target.proofs = proofs
         with pytest.raises(Conflict, match="does not hold the line"):
-            loads.start(actor, test, laboratory, both)
+            load_tests.start(actor, test, laboratory, both)
         assert test.state == LoadTest.State.PROPOSED
-    target.proofs = dict.fromkeys(("127.0.0.1", "127.0.0.2"), f"x\n{loads.proof(test)}\n")
-    loads.start(actor, test, laboratory, both)
+    target.proofs = dict.fromkeys(("127.0.0.1", "127.0.0.2"), f"x\n{load_tests.proof(test)}\n")
+    load_tests.start(actor, test, laboratory, both)
     assert test.state == LoadTest.State.RUNNING
     assert test.addresses == ["127.0.0.1", "127.0.0.2"]
     assert Job.objects.get().kind == "fleet.load"
     assert target.loaded == 0
     _, other = proposed(target, "eve")
-    assert loads.proof(other) != loads.proof(test)  # nobody starts a test with somebody else's file
+    assert load_tests.proof(other) != load_tests.proof(test)  # nobody starts a test with somebody else's file
     del target.proofs["127.0.0.2"]
-    assert not loads.watch(test, laboratory)
+    assert not load_tests.watch(test, laboratory)
     assert test.state == LoadTest.State.STOPPED
     assert "the proof is gone" in test.reason
 
@@ -113,9 +117,11 @@ def test_the_proof_must_lie_at_every_address_or_nothing_begins(target, laborator
 @pytest.mark.django_db(transaction=True)
 def test_an_address_that_is_not_public_is_never_tested(target):
     actor, test = proposed(target)
-    target.proofs = dict.fromkeys(("127.0.0.1", "127.0.0.2"), loads.proof(test))
+    target.proofs = dict.fromkeys(("127.0.0.1", "127.0.0.2"), load_tests.proof(test))
     with pytest.raises(Conflict, match="not on the public internet"):
-        loads.start(actor, test, dataclasses.replace(settings.CONFIG, allow_private=False, allow_networks=()), both)
+        load_tests.start(
+            actor, test, dataclasses.replace(settings.CONFIG, allow_private=False, allow_networks=()), both
+        )
     assert target.asked == []
 
 
@@ -124,29 +130,29 @@ def test_an_address_that_is_not_public_is_never_tested(target):
 @pytest.mark.parametrize(
     ("wanted", "why"),
     [
-        (loads.LoadTestOrder(url="http://a.test/", rate=0), "1 to 1000"),
-        (loads.LoadTestOrder(url="http://a.test/", rate=100_000), "1 to 1000"),
-        (loads.LoadTestOrder(url="http://a.test/", rate=10, hold_seconds=10_000), "at most 900 together"),
-        (loads.LoadTestOrder(url="not an address", rate=10), "not a web address"),
+        (load_tests.LoadTestOrder(url="http://a.test/", rate=0), "1 to 1000"),
+        (load_tests.LoadTestOrder(url="http://a.test/", rate=100_000), "1 to 1000"),
+        (load_tests.LoadTestOrder(url="http://a.test/", rate=10, hold_seconds=10_000), "at most 900 together"),
+        (load_tests.LoadTestOrder(url="not an address", rate=10), "not a web address"),
     ],
 )
 def test_hard_caps_are_hard(wanted, why):
     actor = Actor.of(accounts.add_user(SYSTEM, "ana", Role.ADMINISTRATOR, "a long password"))
     with pytest.raises(Invalid, match=why):
-        loads.propose(actor, wanted)
+        load_tests.propose(actor, wanted)
 
 
 def running(target: Target, config, rate: int, **more) -> tuple[Actor, LoadTest, list[Device]]:
     actor, test = proposed(target, rate=rate, **more)
-    target.proofs = dict.fromkeys(("127.0.0.1", "127.0.0.2"), loads.proof(test))
-    loads.start(actor, test, config, both)
+    target.proofs = dict.fromkeys(("127.0.0.1", "127.0.0.2"), load_tests.proof(test))
+    load_tests.start(actor, test, config, both)
     devices = []
     for number in range(3):
         device, _ = services.add_device(actor, f"d{number}", actor.user)
         coordinator.connect(device, protocol.Hello(version="0.1.0", activities=("load",)), f"127.0.{number}.1")
         device.refresh_from_db()
         devices.append(device)
-    loads._helpers.cache_clear()
+    load_tests._helpers.cache_clear()
     return actor, test, devices
 
 
@@ -156,10 +162,10 @@ def test_the_ramp_begins_with_the_first_device_that_hears_of_it(target, laborato
     """Else a site that is to be approached slowly gets the rate of the second in which a device first asked."""
     _, _, devices = running(target, laboratory, rate=30, ramp_seconds=30, hold_seconds=600)
     LoadTest.objects.update(started_ms=services.now_ms() - 20_000)
-    first = loads.hand_out(devices[0], loads.LoadMeasured())
+    first = load_tests.hand_out(devices[0], load_tests.LoadMeasured())
     assert (first.second, first.requests) == (0, 1)
     LoadTest.objects.update(started_ms=services.now_ms() - 20_000)
-    assert loads.hand_out(devices[1], loads.LoadMeasured()).second >= 20  # only once
+    assert load_tests.hand_out(devices[1], load_tests.LoadMeasured()).second >= 20  # only once
 
 
 @pytest.mark.database
@@ -170,40 +176,40 @@ def test_a_second_is_shared_and_never_holds_more_than_the_plan(target, laborator
     given: dict[int, int] = {}
     for _ in range(5):
         for device in devices:
-            plan = loads.hand_out(device, loads.LoadMeasured())
+            plan = load_tests.hand_out(device, load_tests.LoadMeasured())
             assert plan.requests <= 10
             given[plan.second] = given.get(plan.second, 0) + plan.requests
     assert all(count <= 30 for count in given.values())
     assert max(given.values()) == 30
     assert LoadSecond.objects.filter(given__gt=30).count() == 0
     second = max(given)
-    told = loads.LoadMeasured(
+    told = load_tests.LoadMeasured(
         test=str(test.public_id), second=second, statuses={"200": 8, "503": 1, "0": 1}, times={"20": 9}
     )
-    loads.hand_out(devices[0], told)
-    loads.hand_out(
-        devices[1], loads.LoadMeasured(test=str(test.public_id), second=second, statuses={"200": 900})
+    load_tests.hand_out(devices[0], told)
+    load_tests.hand_out(
+        devices[1], load_tests.LoadMeasured(test=str(test.public_id), second=second, statuses={"200": 900})
     )  # a lie
-    found = loads.report(test)
+    found = load_tests.report(test)
     assert (found.asked, found.errors) == (10, 2)
     assert found.statuses == {"200": 8, "503": 1, "0": 1}
     assert found.p50 == pytest.approx(1.1**21, rel=0.01)
-    loads.stop(actor, test)
-    assert loads.hand_out(devices[0], loads.LoadMeasured()).over
-    assert not loads.waiting()
+    load_tests.stop(actor, test)
+    assert load_tests.hand_out(devices[0], load_tests.LoadMeasured()).over
+    assert not load_tests.waiting()
 
 
 @pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 def test_a_device_tells_of_its_own_requests_alone_and_no_number_breaks_the_report(target, laboratory):
     actor, test, devices = running(target, laboratory, rate=30, ramp_seconds=1, hold_seconds=600)
-    plan = loads.hand_out(devices[0], loads.LoadMeasured())
+    plan = load_tests.hand_out(devices[0], load_tests.LoadMeasured())
     assert plan.requests == 10
-    loads.stop(actor, test)  # nothing more is handed out; what was is still told of
+    load_tests.stop(actor, test)  # nothing more is handed out; what was is still told of
 
     def told(device, **more):
-        loads.hand_out(device, loads.LoadMeasured(test=plan.test, second=plan.second, **more))
-        return loads.report(test)
+        load_tests.hand_out(device, load_tests.LoadMeasured(test=plan.test, second=plan.second, **more))
+        return load_tests.report(test)
 
     assert told(devices[1], statuses={"200": 10}, times={"20": 10}).asked == 0  # another's
     assert told(devices[0], statuses={"200": 1}, times={"20": 5}).asked == 0  # more times than answers
@@ -219,16 +225,18 @@ def test_a_device_tells_of_its_own_requests_alone_and_no_number_breaks_the_repor
 def test_two_tests_at_once_share_the_devices(target, laboratory, monkeypatch):
     """Else whoever began first would keep all others waiting, and theirs would end with nothing asked."""
     actor, first, devices = running(target, laboratory, rate=30, ramp_seconds=1, hold_seconds=600)
-    second = loads.propose(actor, loads.LoadTestOrder(url=f"http://other.test:{target.port}/x", rate=6, ramp_seconds=1))
-    target.proofs = dict.fromkeys(target.proofs, f"{loads.proof(first)} {loads.proof(second)}")
-    loads.start(actor, second, laboratory, both)
+    second = load_tests.propose(
+        actor, load_tests.LoadTestOrder(url=f"http://other.test:{target.port}/x", rate=6, ramp_seconds=1)
+    )
+    target.proofs = dict.fromkeys(target.proofs, f"{load_tests.proof(first)} {load_tests.proof(second)}")
+    load_tests.start(actor, second, laboratory, both)
     now = services.now_ms()
-    monkeypatch.setattr(loads, "now_ms", lambda: now)
+    monkeypatch.setattr(load_tests, "now_ms", lambda: now)
     plans = {}
     for _ in range(4):
         now += 1000
         for device in devices:
-            plan = loads.hand_out(device, loads.LoadMeasured())
+            plan = load_tests.hand_out(device, load_tests.LoadMeasured())
             plans.setdefault((plan.test, plan.second), []).append(plan.requests)
     assert {test for test, _ in plans} == {str(first.public_id), str(second.public_id)}
     assert all(sum(asked) <= (30 if test == str(first.public_id) else 6) for (test, _), asked in plans.items())
@@ -241,7 +249,7 @@ def test_slow_proofs_do_not_hold_the_console(target, laboratory, monkeypatch):
     actor, test = proposed(target)
     monkeypatch.setattr(services, "_LOOKS", threading.BoundedSemaphore(1))
     with services.looking(), pytest.raises(Busy):
-        loads.start(actor, test, laboratory, both)
+        load_tests.start(actor, test, laboratory, both)
     assert target.asked == []
 
 
@@ -249,17 +257,17 @@ def test_slow_proofs_do_not_hold_the_console(target, laboratory, monkeypatch):
 @pytest.mark.django_db(transaction=True)
 def test_without_a_fresh_proof_nothing_is_handed_out(target, laboratory):
     _, _, devices = running(target, laboratory, rate=30)
-    LoadTest.objects.update(proven_ms=services.now_ms() - loads.MAX_PROOF_MS - 1)
-    assert loads.hand_out(devices[0], loads.LoadMeasured()).over
+    LoadTest.objects.update(proven_ms=services.now_ms() - load_tests.MAX_PROOF_MS - 1)
+    assert load_tests.hand_out(devices[0], load_tests.LoadMeasured()).over
     Device.objects.update(activities=["crawls"])
     devices[0].refresh_from_db()
     LoadTest.objects.update(proven_ms=services.now_ms())
-    assert loads.hand_out(devices[0], loads.LoadMeasured()).over  # its owner did not agree
+    assert load_tests.hand_out(devices[0], load_tests.LoadMeasured()).over  # its owner did not agree
 
 
 def test_the_ramp_is_a_straight_line():
     test = LoadTest(rate=100, ramp_seconds=10, hold_seconds=5)
-    assert [loads.rate_at(test, second) for second in (-1, 0, 4, 9, 14, 15)] == [0, 10, 50, 100, 100, 0]
+    assert [load_tests.rate_at(test, second) for second in (-1, 0, 4, 9, 14, 15)] == [0, 10, 50, 100, 100, 0]
 
 
 class FakeLink:
@@ -295,45 +303,45 @@ def test_what_waits_behind_a_slow_site_is_never_sent_after_the_end(monkeypatch):
     class Ending(FakeLink):
         def post(self, path, value):
             if len(self.plans) == 1:  # the end
-                wait_for(lambda: len(asked) == load.MAX_PER_SECOND, "every thread asks")
+                wait_for(lambda: len(asked) == load_generator.MAX_PER_SECOND, "every thread asks")
             return super().post(path, value)
 
     link = Ending({**plan, "second": 0})
     link.plans.insert(1, {**plan, "second": 1})
 
     def slow(order, *_):
-        if order.url.endswith(load.PATH):
+        if order.url.endswith(load_generator.PATH):
             return FetchedUrl(order.url, 200, body=proof.encode())
         asked.append(order.url)
         answers.wait(PATIENCE)
         return FetchedUrl(order.url, 200)
 
-    monkeypatch.setattr(load, "fetch", slow)
-    monkeypatch.setattr(load, "LATE_SECONDS", PATIENCE)
+    monkeypatch.setattr(load_generator, "fetch", slow)
+    monkeypatch.setattr(load_generator, "LATE_SECONDS", PATIENCE)
     told = LoadGenerator(link, Guard(allow_private=True), True, "x", lambda: False).run(lambda answer: None)
     assert told == "the load test is over"
     threads = set(threading.enumerate()) - others
     answers.set()
     for one in threads:
         one.join(PATIENCE)
-    assert len(asked) == load.MAX_PER_SECOND
+    assert len(asked) == load_generator.MAX_PER_SECOND
 
 
 @pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 def test_a_test_that_was_stopped_meanwhile_does_not_begin(target, laboratory, monkeypatch):
     actor, test = proposed(target)
-    target.proofs = dict.fromkeys(("127.0.0.1", "127.0.0.2"), loads.proof(test))
-    verify = loads.verify
+    target.proofs = dict.fromkeys(("127.0.0.1", "127.0.0.2"), load_tests.proof(test))
+    verify = load_tests.verify
 
     def slowly(given, *more):
         found = verify(given, *more)
-        loads.stop(actor, LoadTest.objects.get(pk=given.pk))
+        load_tests.stop(actor, LoadTest.objects.get(pk=given.pk))
         return found
 
-    monkeypatch.setattr(loads, "verify", slowly)
+    monkeypatch.setattr(load_tests, "verify", slowly)
     with pytest.raises(Conflict, match="meanwhile"):
-        loads.start(actor, test, laboratory, both)
+        load_tests.start(actor, test, laboratory, both)
     test.refresh_from_db()
     assert test.state == LoadTest.State.STOPPED
 

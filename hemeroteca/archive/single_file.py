@@ -11,7 +11,7 @@ from lxml import etree, html
 
 from hemeroteca import urls
 from hemeroteca.archive import content, queries
-from hemeroteca.archive.values import CaptureRow
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.errors import Busy
 from hemeroteca.warc import WarcReadError
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from hemeroteca import __version__, warc
 from hemeroteca.archive import queries
 from hemeroteca.archive.captures import CaptureWriter
+from hemeroteca.archive.offload import Uploads
 from hemeroteca.archive.payloads import may_repeat
-from hemeroteca.archive.uploads import Uploads
 from hemeroteca.config import Config, ConfigError
 from hemeroteca.engine.sinks import Arrival, Trip
 from hemeroteca.instance import Instance

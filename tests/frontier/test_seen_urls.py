@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hemeroteca.frontier import seen
-from hemeroteca.frontier.seen import SeenSet
+from hemeroteca.frontier import seen_urls
+from hemeroteca.frontier.seen_urls import SeenSet
 
 KEYS = st.integers(-(2**63), 2**63 - 1)
 
@@ -21,7 +21,7 @@ def test_each_key_is_new_exactly_once(known, batches):
 
 
 def test_merging_loses_nothing(monkeypatch):
-    monkeypatch.setattr(seen, "MERGE_AT", 10)
+    monkeypatch.setattr(seen_urls, "MERGE_AT", 10)
     keys = SeenSet()
     numbers = [(n * 7919) % 1009 - 500 for n in range(1000)]
     new = [keys.add_new([number])[0] for number in numbers]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hemeroteca.archive.models import SiteNoise
 from hemeroteca.engine.sinks import Arrival
 from hemeroteca.frontier import services
-from hemeroteca.frontier.values import SiteSettings
+from hemeroteca.frontier.site_settings import SiteSettings
 from hemeroteca.ingest.rules import Judge, Rules
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import pytest
 
 from hemeroteca import change
 from hemeroteca.errors import Busy, Invalid
-from hemeroteca.ingest import costly
+from hemeroteca.ingest import heavy_reads
 from hemeroteca.warc import Location
 from tests.waiting import wait_for
 
@@ -22,7 +22,7 @@ RULES = [
 
 @pytest.fixture
 def reads(monkeypatch):
-    monkeypatch.setattr(costly, "_READS", found := costly.Reads(at_once=1))
+    monkeypatch.setattr(heavy_reads, "_READS", found := heavy_reads.Reads(at_once=1))
     yield found
     for process in found._idle:
         process.end()
@@ -31,27 +31,27 @@ def reads(monkeypatch):
 def test_what_takes_too_long_is_ended_and_known_to_be_so(reads):
     for _ in range(2):  # the second time nobody tries
         with pytest.raises(Invalid, match="within"):
-            costly.run(time.sleep, 3600, seconds=0.3)
+            heavy_reads.run(time.sleep, 3600, seconds=0.3)
     assert not reads._idle
-    assert costly.run(abs, -3) == 3, "another process does the next"
+    assert heavy_reads.run(abs, -3) == 3, "another process does the next"
 
 
 def test_a_process_that_cannot_start_in_time_says_nothing_about_what_was_to_be_read(reads, monkeypatch):
     with monkeypatch.context() as busy:
-        busy.setattr(costly._Process, "ready", lambda process: False)
+        busy.setattr(heavy_reads._Process, "ready", lambda process: False)
         with pytest.raises(Busy):
-            costly.run(abs, -5)
-    assert costly.run(abs, -5) == 5
+            heavy_reads.run(abs, -5)
+    assert heavy_reads.run(abs, -5) == 5
 
 
 def test_what_takes_too_much_memory_is_refused_and_the_rest_goes_on(reads):
     with pytest.raises((MemoryError, Invalid)):
-        costly.run(bytes, costly.MEMORY)
-    assert costly.run(abs, -3) == 3
+        heavy_reads.run(bytes, heavy_reads.MEMORY)
+    assert heavy_reads.run(abs, -3) == 3
 
 
 def test_the_same_read_is_done_once(reads):
-    assert len({costly.run(time.time_ns) for _ in range(3)}) == 1
+    assert len({heavy_reads.run(time.time_ns) for _ in range(3)}) == 1
 
 
 def test_one_address_cannot_take_the_turns_of_others(reads):
@@ -59,9 +59,9 @@ def test_one_address_cannot_take_the_turns_of_others(reads):
     order = []
 
     def ask(address, number):
-        costly.asker.set(address)
+        heavy_reads.asker.set(address)
         try:
-            costly.run(time.sleep, 0.4 + number / 1000)
+            heavy_reads.run(time.sleep, 0.4 + number / 1000)
             order.append(address)
         except Busy:
             order.append("busy")
@@ -83,7 +83,7 @@ def test_one_address_cannot_take_the_turns_of_others(reads):
 @pytest.mark.parametrize("rules", RULES, ids=lambda rules: str(next(iter(rules.values()))[0]))
 def test_rules_whose_cost_grows_with_the_page_are_refused(reads, rules):
     with pytest.raises(change.RulesError):
-        costly.check_rules(change.ChangeRules(**rules))
+        heavy_reads.check_rules(change.ChangeRules(**rules))
 
 
 def test_what_comes_back_is_data_of_the_type_that_was_promised(reads, monkeypatch):
@@ -95,11 +95,13 @@ def test_what_comes_back_is_data_of_the_type_that_was_promised(reads, monkeypatc
             return (exec, ("raise SystemExit('run')",))
 
     monkeypatch.setattr(
-        costly._Process, "ask", lambda *_: costly._Outcome(True, pickle.dumps(Evil()), time.monotonic())
+        heavy_reads._Process, "ask", lambda *_: heavy_reads._Outcome(True, pickle.dumps(Evil()), time.monotonic())
     )
     with pytest.raises(Invalid):
-        costly.run(costly.body, Location("x", "y", 0, 0), 5)
+        heavy_reads.run(heavy_reads.body, Location("x", "y", 0, 0), 5)
 
 
 def test_usual_rules_are_taken(reads):
-    costly.check_rules(change.ChangeRules(ignore=("nav, .advert, p:has(> a)", "//div[@class='a']//a"), keep=("div",)))
+    heavy_reads.check_rules(
+        change.ChangeRules(ignore=("nav, .advert, p:has(> a)", "//div[@class='a']//a"), keep=("div",))
+    )

@@ -14,12 +14,12 @@ from pathlib import Path
 from hemeroteca.archive import queries
 from hemeroteca.config import Config
 from hemeroteca.engine.sinks import Arrival
-from hemeroteca.engine.sinks.links import LinksSink
+from hemeroteca.engine.sinks.links_sink import LinksSink
 from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.instance import Instance
 from hemeroteca.search.index import VERSIONS, SearchError, folder_of, open_index
 from hemeroteca.search.index.expressions import TermQuery
-from hemeroteca.search.index.versions import VersionWriter, open_versions
+from hemeroteca.search.index.version_index import VersionWriter, open_versions
 from hemeroteca.watch.membership import Membership
 
 

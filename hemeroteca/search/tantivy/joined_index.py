@@ -14,9 +14,9 @@ import tantivy
 from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search.index import HEAP_BYTES, REBUILD, Index, IndexUnusableError, SearchError, folder_of
 from hemeroteca.search.index.expressions import Query
-from hemeroteca.search.tantivy.index import TantivyReader, prepared, stamp
 from hemeroteca.search.tantivy.index_writer import TantivyWriter
 from hemeroteca.search.tantivy.mapped_files import DEFAULT_BYTES, MappedFiles
+from hemeroteca.search.tantivy.tantivy_index import TantivyReader, prepared, stamp
 
 TRIES = 5  # a merge may take away segments that were just named
 META = "meta.json"

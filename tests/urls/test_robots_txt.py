@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hemeroteca import urls
-from hemeroteca.urls.robots import MAX_BYTES, Robots
+from hemeroteca.urls.robots_txt import MAX_BYTES, Robots
 from tests.urls import textproto
 from tests.urls.conformance import documented, suite
 
@@ -125,32 +125,32 @@ def test_no_file_and_no_url_raises(body: bytes, url: str, token: str) -> None:
 @pytest.mark.parametrize(
     ("headers", "wanted"),
     [
-        ([], urls.robots.Directives()),
-        (["noindex, nofollow"], urls.robots.Directives(noindex=True, nofollow=True)),
-        (["NOARCHIVE", "noindex"], urls.robots.Directives(noindex=True, noarchive=True)),
-        (["none"], urls.robots.Directives(noindex=True, nofollow=True)),
-        (["googlebot: noindex, nofollow"], urls.robots.Directives()),
-        (["Hemeroteca: noindex, nofollow"], urls.robots.Directives(noindex=True, nofollow=True)),
-        (["noarchive, otherbot: noindex, nofollow"], urls.robots.Directives(noarchive=True)),
-        (["otherbot: noindex, hemeroteca: nofollow"], urls.robots.Directives(nofollow=True)),
-        (["max-snippet: 20, noindex"], urls.robots.Directives(noindex=True)),
-        (["max-image-preview:large, nocache"], urls.robots.Directives(noarchive=True)),
-        (["unavailable_after: 25 Jun 2010 15:00:00 GMT"], urls.robots.Directives(unavailable_after=1277478000000)),
+        ([], urls.robots_txt.Directives()),
+        (["noindex, nofollow"], urls.robots_txt.Directives(noindex=True, nofollow=True)),
+        (["NOARCHIVE", "noindex"], urls.robots_txt.Directives(noindex=True, noarchive=True)),
+        (["none"], urls.robots_txt.Directives(noindex=True, nofollow=True)),
+        (["googlebot: noindex, nofollow"], urls.robots_txt.Directives()),
+        (["Hemeroteca: noindex, nofollow"], urls.robots_txt.Directives(noindex=True, nofollow=True)),
+        (["noarchive, otherbot: noindex, nofollow"], urls.robots_txt.Directives(noarchive=True)),
+        (["otherbot: noindex, hemeroteca: nofollow"], urls.robots_txt.Directives(nofollow=True)),
+        (["max-snippet: 20, noindex"], urls.robots_txt.Directives(noindex=True)),
+        (["max-image-preview:large, nocache"], urls.robots_txt.Directives(noarchive=True)),
+        (["unavailable_after: 25 Jun 2010 15:00:00 GMT"], urls.robots_txt.Directives(unavailable_after=1277478000000)),
         (
             ["unavailable_after: Friday, 25-Jun-10 15:00:00 UTC, noindex"],
-            urls.robots.Directives(noindex=True, unavailable_after=1277478000000),
+            urls.robots_txt.Directives(noindex=True, unavailable_after=1277478000000),
         ),
-        (["unavailable_after: 2010-06-25T15:00:00Z"], urls.robots.Directives(unavailable_after=1277478000000)),
-        (["otherbot: unavailable_after: 2010-06-25"], urls.robots.Directives()),
-        (["unavailable_after: never"], urls.robots.Directives()),
+        (["unavailable_after: 2010-06-25T15:00:00Z"], urls.robots_txt.Directives(unavailable_after=1277478000000)),
+        (["otherbot: unavailable_after: 2010-06-25"], urls.robots_txt.Directives()),
+        (["unavailable_after: never"], urls.robots_txt.Directives()),
     ],
 )
-def test_x_robots_tag(headers: list[str], wanted: urls.robots.Directives) -> None:
-    assert urls.robots.directives(headers, "hemeroteca") == wanted
+def test_x_robots_tag(headers: list[str], wanted: urls.robots_txt.Directives) -> None:
+    assert urls.robots_txt.directives(headers, "hemeroteca") == wanted
 
 
 def test_a_page_hides_after_its_time() -> None:
-    said = urls.robots.directives(["unavailable_after: 2010-06-25T15:00:00Z"], "hemeroteca")
+    said = urls.robots_txt.directives(["unavailable_after: 2010-06-25T15:00:00Z"], "hemeroteca")
     assert not said.hidden(1277478000000)
     assert said.hidden(1277478000001)
 
@@ -160,7 +160,7 @@ def test_a_page_hides_after_its_time() -> None:
     st.lists(st.text(alphabet="noindexarchive:, unavailable_after2010-T:Zgbot*", max_size=60) | st.text()), st.text()
 )
 def test_no_header_raises(headers: list[str], token: str) -> None:
-    urls.robots.directives(headers, token)
+    urls.robots_txt.directives(headers, token)
 
 
 @pytest.mark.parametrize("space", [b"\xa0", b"\xc2\xa0"])

@@ -10,7 +10,7 @@ from django.test import Client
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Busy
 from hemeroteca.frontier.models import Host
-from hemeroteca.ingest import costly
+from hemeroteca.ingest import heavy_reads
 from hemeroteca.lake import sandbox
 from hemeroteca.wiki import queries
 from tests.console.world import BREAD, NOW, article
@@ -21,8 +21,8 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture(autouse=True)
 def reads(monkeypatch):
-    monkeypatch.setattr(costly, "_READS", found := costly.Reads(at_once=1))
-    monkeypatch.setattr(costly, "SECONDS", 5.0)
+    monkeypatch.setattr(heavy_reads, "_READS", found := heavy_reads.Reads(at_once=1))
+    monkeypatch.setattr(heavy_reads, "SECONDS", 5.0)
     yield found
     for process in found._idle:
         process.end()
@@ -79,20 +79,20 @@ def test_many_readers_of_one_long_document_cost_as_much_as_one(world, reads, kin
     world.capture(page, b"palabra " * 600_000 if kind == "text/plain" else long_pdf(), NOW, kind)
     number = world.captures[page.url][0].record_id
     begun = []
-    start = costly._Process.__init__
-    costly._Process.__init__ = lambda *given: (begun.append(1), start(*given))[1]
+    start = heavy_reads._Process.__init__
+    heavy_reads._Process.__init__ = lambda *given: (begun.append(1), start(*given))[1]
     try:
         threads, answers = asked_together([f"/v/{number}"] * 16)
         for thread in threads:
             thread.join()
     finally:
-        costly._Process.__init__ = start
+        heavy_reads._Process.__init__ = start
     assert set(answers) <= {200, 429}
     assert 200 in answers
     assert len(begun) == 1
     assert Client().get(f"/v/{number}").status_code == 200, "it is known now"
     assert len(begun) == 1
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10 <= costly.MEMORY
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10 <= heavy_reads.MEMORY
 
 
 def test_queries_of_members_leave_the_console_its_threads(world, monkeypatch):

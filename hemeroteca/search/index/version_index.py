@@ -39,7 +39,7 @@ def open_versions(index_dir: Path) -> Index:
 
 def open_past(config: Config | None, index_dir: Path) -> Index:
     """Both together, for readers: all versions. Documents that were imported have none."""
-    from hemeroteca.search.tantivy.joined import JoinedIndex
+    from hemeroteca.search.tantivy.joined_index import JoinedIndex
 
     for path in (index_dir, index_dir / VERSIONS):
         open_index(config, path)

@@ -9,10 +9,10 @@ import msgspec
 from django.conf import settings
 
 from hemeroteca.archive import export, prune, wacz
+from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.archive.drafts import draft
 from hemeroteca.archive.models import WarcFile
 from hemeroteca.archive.selection import Selection
-from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import CannotWrite, Refused
 from hemeroteca.jobs import ActiveJob, kind
 from hemeroteca.jobs.models import Job

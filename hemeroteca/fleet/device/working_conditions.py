@@ -54,7 +54,7 @@ class Machine:
 
 def on_battery(system: str = sys.platform, supplies: Path = Path("/sys/class/power_supply")) -> bool:
     if system == "darwin":
-        return "'Battery Power'" in _told("pmset", "-g", "batt")
+        return "'Battery Power'" in _output("pmset", "-g", "batt")
     if system == "win32":
         import ctypes
 
@@ -72,16 +72,16 @@ def on_battery(system: str = sys.platform, supplies: Path = Path("/sys/class/pow
             and not plugged
         )
     except OSError:
-        return '"status": "DISCHARGING"' in _told("termux-battery-status")  # Android shows its batteries to nobody else
+        return '"status": "DISCHARGING"' in _output("termux-battery-status")  # Android tells nobody else
 
 
 def is_metered() -> bool:
     """As NetworkManager says or guesses, where it is."""
-    told = _told("nmcli", "-t", "-f", "GENERAL.METERED", "dev", "show")
-    return any(line.partition(":")[2].startswith("yes") for line in told.splitlines())
+    output = _output("nmcli", "-t", "-f", "GENERAL.METERED", "dev", "show")
+    return any(line.partition(":")[2].startswith("yes") for line in output.splitlines())
 
 
-def _told(*command: str) -> str:
+def _output(*command: str) -> str:
     """What a program of the system says; nothing where it is not."""
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=3, check=False).stdout
@@ -102,8 +102,10 @@ def network(resolve: Callable[..., object] = socket.getaddrinfo) -> str:
 
 def intercepted(answer: FetchedUrl) -> str:
     """Whether an answer shows that somebody stands between: TLS that nobody signed."""
-    told = answer.detail.lower()
-    if answer.failure == "tls" and (("self" in told and "signed" in told) or "unable to get local issuer" in told):
+    detail = answer.detail.lower()
+    if answer.failure == "tls" and (
+        ("self" in detail and "signed" in detail) or "unable to get local issuer" in detail
+    ):
         return "TLS is intercepted on this network"
     return ""
 
@@ -143,7 +145,7 @@ class Tampering:
 
 
 class Refusals:
-    """403, 429 and challenges. Three of unrelated hosts in a short time: the device rests, its owner is told."""
+    """403, 429 and challenges. Three of unrelated hosts in a short time: the device rests, its owner is output."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

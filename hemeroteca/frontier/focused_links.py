@@ -26,7 +26,7 @@ MAX_QUEUED = 500_000  # queued pages whose score is remembered; others are not r
 MAX_RESCORED = 10_000  # queued links scored anew at once, the best first
 MAX_REPLAYED = 20_000  # visited pages from which a strategy learns again after a restart
 MAX_TEXT = 300  # characters of an anchor or a context
-LEAST_DIFFERENCE = 1e-4  # between scores that are written
+MIN_DIFFERENCE = 1e-4  # between scores that are written
 
 _CUES = (
     "parent, parent_url, anchor, context, place, "
@@ -187,7 +187,7 @@ class FocusedCrawl:
                 link = _candidate(self._crawl, row, url, host, depth)
                 if link.cues is not None and link.cues.parent_url:
                     score = self._strategy.potential(link).score
-                    if abs(score - before) > LEAST_DIFFERENCE:
+                    if abs(score - before) > MIN_DIFFERENCE:
                         changed.append((score, visit))
                         self._scores[link.key] = score
                 best[host_id] = max(score, best.get(host_id, score))

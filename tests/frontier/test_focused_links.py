@@ -7,7 +7,7 @@ from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.focus.definition import Definition, PageFocus
 from hemeroteca.frontier import queries, services
-from hemeroteca.frontier.models import FocusLink, Visit
+from hemeroteca.frontier.models import FocusLink, QueuedVisit
 from hemeroteca.frontier.prioritisers import prioritiser
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.ingest.rules import CrawlOptions
@@ -75,7 +75,7 @@ def test_a_page_met_again_keeps_its_greatest_score():
     frontier.write(4)
     kept = FocusLink.objects.get(key=urls.key("http://b.test/1"))
     assert kept.anchor == "better"
-    assert kept.score == Visit.objects.get(page__url="http://b.test/1").score
+    assert kept.score == QueuedVisit.objects.get(page__url="http://b.test/1").score
     assert leased(frontier, 5.0).url == "http://b.test/1"
 
 
@@ -86,7 +86,7 @@ def test_keywords_adds_the_scores_of_all_links_to_a_page():
     frontier.write(2)
     frontier.add([link(crawl, "http://b.test/1", anchor="ogc services")])
     frontier.write(3)
-    assert Visit.objects.get(page__url="http://b.test/1").score == 3000
+    assert QueuedVisit.objects.get(page__url="http://b.test/1").score == 3000
 
 
 def test_what_a_link_promised_and_brought_is_kept_and_can_be_explained():
@@ -137,13 +137,13 @@ def test_what_was_learned_moves_links_that_are_queued_already_and_survives_a_res
         [link(crawl, "http://x.test/foto/99", anchor="foto"), link(crawl, "http://y.test/ficha/99", anchor="ficha")]
     )
     frontier.write(2)
-    before = dict(Visit.objects.filter(page__url__contains="/99").values_list("page__url", "score"))
+    before = dict(QueuedVisit.objects.filter(page__url__contains="/99").values_list("page__url", "score"))
     for _ in range(36):
         visit = leased(frontier, 10.0)
         frontier.judge(visit, PageFocus(0.1, "service" if "ficha" in visit.url else ""), "", 1, 200)
         finish(visit, at=10.0)
         frontier.write(3)
-    after = dict(Visit.objects.filter(page__url__contains="/99").values_list("page__url", "score"))
+    after = dict(QueuedVisit.objects.filter(page__url__contains="/99").values_list("page__url", "score"))
     assert after["http://y.test/ficha/99"] > before["http://y.test/ficha/99"]
     assert after["http://x.test/foto/99"] < before["http://x.test/foto/99"]
     again, _ = opened("learned", crawl)
@@ -152,7 +152,9 @@ def test_what_was_learned_moves_links_that_are_queued_already_and_survives_a_res
     )
     again.write(4)
     scores = dict(
-        Visit.objects.filter(page__url__endswith="/3", page__url__contains=".test/").values_list("page__url", "score")
+        QueuedVisit.objects.filter(page__url__endswith="/3", page__url__contains=".test/").values_list(
+            "page__url", "score"
+        )
     )
     assert scores["http://q.test/ficha/3"] > 2 * scores["http://p.test/foto/3"]
 

@@ -15,7 +15,7 @@ from hemeroteca.frontier import politeness
 from hemeroteca.frontier.robots import MAX_BYTES, MAX_REDIRECTS
 from hemeroteca.frontier.visit import Visit
 from hemeroteca.urls.candidate import UrlRole
-from hemeroteca.urls.robots import Robots
+from hemeroteca.urls.robots_txt import Robots
 
 if TYPE_CHECKING:
     from hemeroteca.engine.loop import Engine

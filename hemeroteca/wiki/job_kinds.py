@@ -17,7 +17,7 @@ from hemeroteca.jobs import queries as job_queries
 from hemeroteca.jobs import services as job_services
 from hemeroteca.jobs.models import Job
 from hemeroteca.jobs.runner import LOOK_SECONDS, Runner
-from hemeroteca.wiki import commits, dumps, extraction, history_export, queries, services, streams, whole
+from hemeroteca.wiki import all_revisions, commits, dumps, extraction, history_export, queries, services, streams
 from hemeroteca.wiki.budget import now_ms
 from hemeroteca.wiki.commits import Overtaken
 from hemeroteca.wiki.dumps import ImportedDump
@@ -44,7 +44,7 @@ class ExtractionProgress(msgspec.Struct):
     """How far an extraction is."""
 
     titles: int = 0  # finished
-    walk: whole.Position = msgspec.field(default_factory=whole.Position)  # over all revisions of a wiki
+    walk: all_revisions.Position = msgspec.field(default_factory=all_revisions.Position)  # over all revisions of a wiki
     result: Extracted | None = None
     parts: list[int] = []  # jobs that the order was cut into
 
@@ -119,9 +119,9 @@ def extract(job: ActiveJob, order: Extract) -> Extracted:
         if order.whole and wiki.api_url and not order.max_revisions and place.titles == 0:
             try:
                 work.gathers = True
-                whole.read(work, place.walk, lambda _: keep())
+                all_revisions.read(work, place.walk, lambda _: keep())
                 order = msgspec.structs.replace(order, whole=False)
-            except whole.NotOffered:
+            except all_revisions.NotOffered:
                 pass  # an old wiki: article by article
             work.gathers = False
         titles = islice(extraction.chosen(client, wiki, order), place.titles, None)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from hemeroteca.ingest import costly
+from hemeroteca.ingest import heavy_reads
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -21,13 +21,13 @@ R = TypeVar("R")
 SECONDS = 60.0
 TOGETHER = 5  # at work or waiting; the console has eight threads
 
-_reads: costly.Reads | None = None
+_reads: heavy_reads.Reads | None = None
 
 
 def begin() -> None:
     """From now on this process asks another."""
     global _reads
-    _reads = costly.Reads(1, __name__, TOGETHER, "ask about fewer revisions, or ask on the command line")
+    _reads = heavy_reads.Reads(1, __name__, TOGETHER, "ask about fewer revisions, or ask on the command line")
 
 
 def of_the_lake(function: Callable[P, R]) -> Callable[P, R]:
@@ -52,7 +52,7 @@ def main(descriptor: int) -> None:
     django.setup()
     from django.db import connections
 
-    costly.serve(descriptor, resource.RLIM_INFINITY, connections.close_all)  # DuckDB has bounds of its own
+    heavy_reads.serve(descriptor, resource.RLIM_INFINITY, connections.close_all)  # DuckDB has bounds of its own
 
 
 if __name__ == "__main__":

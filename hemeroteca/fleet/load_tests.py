@@ -27,8 +27,8 @@ from hemeroteca.config import Config
 from hemeroteca.errors import Conflict, Invalid
 from hemeroteca.fetch.guard import Guard
 from hemeroteca.fleet import coordinator, protocol, services
-from hemeroteca.fleet.device import load as device_load
-from hemeroteca.fleet.device.fetching import RequestOrder, fetch
+from hemeroteca.fleet.device import load_generator as device_load
+from hemeroteca.fleet.device.http_requests import RequestOrder, fetch
 from hemeroteca.fleet.models import Device, LoadSecond, LoadTest
 from hemeroteca.fleet.services import audit, now_ms
 

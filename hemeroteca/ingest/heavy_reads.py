@@ -81,7 +81,7 @@ class Stored(msgspec.Struct, frozen=True):
 
 
 class ComparedVersions(NamedTuple):
-    change: change.Change
+    change: change.Judgement
     rows: list[change.Row] = []
     marked: str = ""
     facts: dict[str, Any] = {}
@@ -246,7 +246,7 @@ class Reads:
         ticket = _Ticket(network(asker.get()), hashlib.blake2b(order + mark, digest_size=16).digest())
         with self._changed:
             if (known := self._recall(ticket.key)) is not None:
-                return _told(known)
+                return _result_of(known)
             here = Counter(one.who for one in (*self._line, *self._at_work))
             if here[ticket.who] >= self._each or len(self._line) >= WAITING:
                 raise Busy("many long reads are being done; ask for this one again in a moment")
@@ -256,7 +256,7 @@ class Reads:
             finally:
                 self._line.remove(ticket)
             if (known := self._recall(ticket.key)) is not None:
-                return _told(known)
+                return _result_of(known)
             if not turned:
                 raise Busy("many long reads are being done; ask for this one again in a moment")
             self._at_work.append(ticket)
@@ -272,7 +272,7 @@ class Reads:
                 self._changed.notify_all()
         with self._changed:
             self._keep(ticket.key, outcome)
-        return _told(outcome)
+        return _result_of(outcome)
 
     def _may_go(self, ticket: _Ticket) -> bool:
         """The address whose last turn was longest ago goes first; among its own, who came first."""
@@ -375,7 +375,7 @@ def _types(function: Callable[..., Any]) -> dict[str, Any]:
     return get_type_hints(function, localns=names)
 
 
-def _told(outcome: _Outcome) -> Any:
+def _result_of(outcome: _Outcome) -> Any:
     if outcome.good:
         try:
             return msgspec.msgpack.decode(outcome.packed, type=outcome.kind)
@@ -438,6 +438,6 @@ def _done(order: _Order) -> Any:
 _READS = Reads()
 
 if __name__ == "__main__":
-    from hemeroteca.ingest import costly  # the functions are of that name, not of `__main__`
+    from hemeroteca.ingest import heavy_reads  # the functions are of that name, not of `__main__`
 
-    costly.serve(int(sys.argv[1]))
+    heavy_reads.serve(int(sys.argv[1]))

@@ -42,11 +42,13 @@ class Load(msgspec.Struct):
 @kind("fleet.load", action="fleet.operate")
 def watch_load(job: ActiveJob, order: Load) -> Told:
     """Looks at the proof every few seconds; without it, or without this job, the test ends by itself."""
-    from hemeroteca.fleet import loads
+    from hemeroteca.fleet import load_tests
     from hemeroteca.fleet.models import LoadTest
 
     test = LoadTest.objects.get(pk=order.test)
-    while loads.watch(test, settings.CONFIG):
-        job.progress(loads.second_of(test), test.ramp_seconds + test.hold_seconds, test.host)
-        time.sleep(min(loads.PROOF_SECONDS, max(0.1, test.ramp_seconds + test.hold_seconds - loads.second_of(test))))
+    while load_tests.watch(test, settings.CONFIG):
+        job.progress(load_tests.second_of(test), test.ramp_seconds + test.hold_seconds, test.host)
+        time.sleep(
+            min(load_tests.PROOF_SECONDS, max(0.1, test.ramp_seconds + test.hold_seconds - load_tests.second_of(test)))
+        )
     return Told(test.state)

@@ -1,0 +1,108 @@
+"""The house is as `docs/architecture.md` says, and each of its names means one thing."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CODE = ROOT / "hemeroteca"
+FACES = {"cli", "api", "console"}  # they name their modules after what they show of the other rooms
+IN_EVERY_ROOM = {  # the same part of each room that has one
+    "__init__",
+    "__main__",
+    "apps",  # Django's
+    "models",  # tables
+    "services",  # what can be done; the only writer of the tables
+    "queries",  # what can be asked
+    "job_kinds",  # long work
+}
+PAGES = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+MAP = re.compile(r"^```\nhemeroteca/\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def test_no_two_modules_have_one_name():
+    assert not modules_named_twice(CODE)
+
+
+def test_no_two_public_classes_have_one_name():
+    assert not classes_named_twice(CODE)
+
+
+def test_what_is_named_twice_is_noticed(tmp_path):
+    files = {
+        "frontier/robots.py": "class Robots: ...",
+        "urls/robots.py": "class Robots: ...",
+        "cli/robots.py": "class _Robots: ...",
+        "jobs/__init__.py": "",
+        "jobs/models.py": "class Job:\n    class Meta: ...",
+        "jobs/migrations/0001_initial.py": "class Migration: ...",
+        "watch/jobs.py": "class Watch:\n    class Meta: ...",
+        "watch/models.py": "",
+        "watch/migrations/0001_initial.py": "class Migration: ...",
+        "api/models.py": "class Job: ...",
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert modules_named_twice(tmp_path) == {
+        "jobs": ["jobs", "watch/jobs.py"],
+        "robots": ["frontier/robots.py", "urls/robots.py"],
+    }
+    assert classes_named_twice(tmp_path) == {
+        "Job": ["api/models.py", "jobs/models.py"],
+        "Robots": ["frontier/robots.py", "urls/robots.py"],
+    }
+
+
+def test_the_map_names_every_room_and_nothing_else():
+    (rooms,) = MAP.findall((ROOT / "docs" / "architecture.md").read_text("utf-8"))
+    named = re.findall(r"^  ([a-z_]+(?:/|\.py)) ", rooms, re.MULTILINE)
+    there = {f"{path.parent.name}/" for path in CODE.glob("*/__init__.py")}
+    assert sorted(name for name in named if name.endswith("/")) == sorted(there)
+    assert not [name for name in named if not (CODE / name).exists()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_module_that_a_page_names_exists(page):
+    named = re.findall(r"`((?:\w+/)+\w+\.py)`", page.read_text("utf-8"))
+    assert not [name for name in named if not (CODE / name).exists() and not (ROOT / name).exists()]
+
+
+def test_every_package_says_what_it_is_for():
+    assert not [path for path in sources(CODE) if path.name == "__init__.py" and not ast.get_docstring(parsed(path))]
+
+
+def modules_named_twice(folder: Path) -> dict[str, list[str]]:
+    """Modules and packages of the rooms below the faces that share a name with another one."""
+    below = [path for path in sources(folder) if path.relative_to(folder).parts[0] not in FACES]
+    things = [path.parent if path.name == "__init__.py" else path for path in below]
+    return repeated((thing.stem, thing.relative_to(folder)) for thing in things if thing.stem not in IN_EVERY_ROOM)
+
+
+def classes_named_twice(folder: Path) -> dict[str, list[str]]:
+    return repeated(
+        (node.name, path.relative_to(folder))
+        for path in sources(folder)
+        for node in parsed(path).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+
+
+def repeated(named: Iterable[tuple[str, Path]]) -> dict[str, list[str]]:
+    places = defaultdict(list)
+    for name, path in named:
+        places[name].append(str(path))
+    return {name: sorted(paths) for name, paths in sorted(places.items()) if len(paths) > 1}
+
+
+def sources(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*.py")) if "migrations" not in path.parts]
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
