@@ -4,14 +4,17 @@ Everything is on for Hemeroteca (durable frontier, WARC, deduplication, text, in
 All run against the same nginx on the same machine, one after another; Hemeroteca and Scrapy twice, in turns.
 """
 
+import contextlib
 import json
 import math
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from bench import machine
 from bench.report import Row
@@ -47,6 +50,16 @@ for start in range(0, known, 10_000):
 """
 
 
+class Peer(NamedTuple):
+    """What another crawler did."""
+
+    name: str
+    pages: int
+    rate: float  # pages per CPU second
+    seconds: float
+    page_bytes: float  # on average; 0 where it does not say
+
+
 def main() -> list[Row]:
     if not machine.apt("openjdk-17-doc", "nginx-light", "wget", "httrack"):
         print("skipped: openjdk-17-doc, nginx, wget and httrack cannot be installed here (needs root once)")
@@ -59,7 +72,7 @@ def main() -> list[Row]:
         again, links_only_again = hemeroteca(address), scrapy(address)
         again["peak"] = ours["peak"] = max(ours["peak"], again["peak"])
         ours = max(ours, again, key=lambda run: run["rate"])
-        links_only = max(filter(None, (links_only, links_only_again)), key=lambda run: run[2], default=None)
+        links_only = max(filter(None, (links_only, links_only_again)), key=lambda run: run.rate, default=None)
         peers = [links_only, scrapy(address, "unique"), wget(address), httrack(address), crawlee(address)]
         first = first_pages(address)
         growth = grown(address)
@@ -83,13 +96,14 @@ def main() -> list[Row]:
             _verdict(ours["peak"] <= 350e6),
         ),
     ]
-    for name, pages, rate, seconds in filter(None, peers):
-        goal = {SCRAPY: 11.0, SCRAPY_UNIQUE: 0.0}.get(name, 1.0)
-        ratio = ours["rate"] / rate
+    for peer in filter(None, peers):
+        goal = {SCRAPY: 11.0, SCRAPY_UNIQUE: 0.0}.get(peer.name, 1.0)
+        ratio = ours["rate"] / peer.rate
         rows.append(
             Row(
-                f"crawl: pages per CPU second against {name}",
-                f"{ratio:.1f} × ({ours['rate']:.0f} against {rate:.0f}; {pages} pages in {seconds:.0f} s)",
+                f"crawl: pages per CPU second against {peer.name}",
+                f"{ratio:.1f} × ({ours['rate']:.0f} against {peer.rate:.0f}; "
+                f"{peer.pages} pages in {peer.seconds:.0f} s)",
                 f"≥ {goal:g} ×" if goal else "",
                 _verdict(ratio >= goal) if goal else "",
             )
@@ -98,23 +112,41 @@ def main() -> list[Row]:
 
 
 def first_pages(address: str) -> list[Row]:
-    """The first pages of the site, with start-up in both figures; the better of two runs each, in turns."""
-    ours, peers = [], []
+    """The first pages of the site, with start-up in both figures; the better of two runs each, in turns.
+
+    Scrapy reads the pages that we read. Left to itself it goes deep first and finds other, smaller ones.
+    """
+    ours, same, own = [], [], []
     for _ in range(2):
-        ours.append(hemeroteca(address, "--limit", str(FIRST_PAGES))["rate"])
-        peers.append(scrapy(address, f"pages={FIRST_PAGES}"))
-    rates = [peer[2] for peer in peers if peer]
-    if not rates:
+        ours.append(hemeroteca(address, "--limit", str(FIRST_PAGES)))
+        same.append(scrapy(address, f"only={_list_of_pages(machine.WORK / 'hemeroteca' / 'data')}"))
+        own.append(scrapy(address, f"pages={FIRST_PAGES}"))
+    rate = max(run["rate"] for run in ours)
+    peer = max(filter(None, same), key=lambda run: run.rate, default=None)
+    own_order = max(filter(None, own), key=lambda run: run.rate, default=None)
+    if peer is None or own_order is None:
         return []
-    ratio = max(ours) / max(rates)
+    ratio = rate / peer.rate
+    size = ours[0]["bytes"] / ours[0]["captures"]
     return [
         Row(
             f"crawl: pages per CPU second against Scrapy, first {FIRST_PAGES:,} pages (start-up counts)",
-            f"{ratio:.1f} × ({max(ours):.0f} against {max(rates):.0f})",
+            f"{ratio:.1f} × ({rate:.0f}, {size / 1e3:.0f} kB a page, against {peer.rate:.0f}, "
+            f"{peer.page_bytes / 1e3:.0f} kB, on the same pages; Scrapy in its own order, depth first: "
+            f"{own_order.rate:.0f}, {own_order.page_bytes / 1e3:.0f} kB, so {rate / own_order.rate:.1f} ×)",
             "≥ 8 ×",
             _verdict(ratio >= 8),
         )
     ]
+
+
+def _list_of_pages(data: Path) -> Path:
+    """The addresses a crawl has read, one a line."""
+    with contextlib.closing(sqlite3.connect(data / "hemeroteca.sqlite3")) as database:
+        found = database.execute("SELECT url FROM capture WHERE status = 200 ORDER BY id").fetchall()
+    path = machine.WORK / "pages.txt"
+    path.write_text("\n".join(url for (url,) in found))
+    return path
 
 
 def hemeroteca(address: str, *options: str) -> dict[str, float]:
@@ -160,7 +192,7 @@ def _crawl(address: str, folder: Path, *options: str) -> tuple[dict[str, float],
     return json.loads(used.output.strip().splitlines()[-1]), used
 
 
-def scrapy(address: str, *options: str) -> tuple[str, int, float, float] | None:
+def scrapy(address: str, *options: str) -> Peer | None:
     python = machine.peer_python("scrapy")
     if python is None:
         return None
@@ -169,7 +201,7 @@ def scrapy(address: str, *options: str) -> tuple[str, int, float, float] | None:
     return _peer(SCRAPY_UNIQUE if "unique" in options else SCRAPY, used, _pages(used.output))
 
 
-def wget(address: str) -> tuple[str, int, float, float] | None:
+def wget(address: str) -> Peer | None:
     folder = machine.fresh("wget")
     command = ["wget", "-q", "--mirror", "--warc-file=site", "--no-parent", address]
     used = machine.measure(command, folder)
@@ -178,7 +210,7 @@ def wget(address: str) -> tuple[str, int, float, float] | None:
     return _peer("wget --mirror --warc-file", used, pages)
 
 
-def httrack(address: str) -> tuple[str, int, float, float] | None:
+def httrack(address: str) -> Peer | None:
     folder = machine.fresh("httrack")
     command = [
         "httrack",
@@ -202,7 +234,7 @@ def httrack(address: str) -> tuple[str, int, float, float] | None:
     return _peer("HTTrack", used, pages)
 
 
-def crawlee(address: str) -> tuple[str, int, float, float] | None:
+def crawlee(address: str) -> Peer | None:
     python = machine.peer_python("crawlee[parsel]")
     if python is None:
         return None
@@ -211,11 +243,12 @@ def crawlee(address: str) -> tuple[str, int, float, float] | None:
     return _peer("Crawlee (links only)", used, _pages(used.output))
 
 
-def _peer(name: str, used: machine.Usage, pages: int) -> tuple[str, int, float, float] | None:
+def _peer(name: str, used: machine.Usage, pages: int) -> Peer | None:
     if not pages:
         print(f"{name} gave no pages (exit code {used.code}): {used.output[-500:]}")
         return None
-    return name, pages, pages / used.cpu_seconds, used.seconds
+    size = re.search(r"^bytes (\d+)$", used.output, re.MULTILINE)
+    return Peer(name, pages, pages / used.cpu_seconds, used.seconds, int(size[1]) / pages if size else 0.0)
 
 
 def _pages(output: str) -> int:

@@ -72,10 +72,12 @@ def _is_canonical(origin: str) -> bool:
 # An origin that needs no parsing: lower case, a top-level label of letters (so no IPv4 spelling), no port.
 _SIMPLE_ORIGIN = re.compile(r"(https?://((?:[a-z0-9_-]+\.)+(?!xn--)[a-z]{2,}))/").match
 _WEB_ORIGIN = re.compile(r"(https?://)(?:[^/@]*@)?((\[[0-9a-f:.]*\]|[^/:]*)(?::\d+)?)/").match
+_CLEAR_ORIGIN = re.compile(r"https?://[a-z0-9._:\[\]-]+/").match  # where it ends needs no parsing
 
 
 def _web_origin(url: str) -> tuple[str, str]:
-    parts = _WEB_ORIGIN(parse(url))
+    clear = _CLEAR_ORIGIN(url)
+    parts = _WEB_ORIGIN(url if clear and _is_canonical(clear[0]) else parse(url))
     if parts is None:
         raise UrlError(not_web(url))
     return parts[1] + parts[2], parts[3]
