@@ -7,7 +7,7 @@
 
 A section of a manual is found by its heading, by its first sentence or one of its middle (taken out of the text), by
 its first half, by a question about it. The weights of the ranking
-(docs/decisions/0049-weights-of-words.md) were chosen on the headings of
+(docs/decisions/0048-weights-of-words.md) were chosen on the headings of
 faq-en, faq-pt, guide-de, -es, -fr, -pt and postgresql, on the middles of aptitude, guide-de, -es, -fr, postgresql and
 python, on postgresql-first and -halves, and on GEMET and the Python manual of `bench.collections`; all others were
 measured afterwards.

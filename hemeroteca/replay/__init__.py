@@ -7,5 +7,5 @@
                 environment, so it imports nothing of ours, and nothing of ours imports it
 
 What is replayed was written by strangers and runs: it must never be served under a name that the console answers to,
-because cookies ignore ports. docs/decisions/0064-replay-origin.md tells how that is kept.
+because cookies ignore ports. docs/decisions/0063-replay.md tells how that is kept.
 """

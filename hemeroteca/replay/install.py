@@ -1,6 +1,6 @@
 """Makes the environment that replay runs in: pywb's pinned packages would break ours.
 
-Why: docs/decisions/0063-pywb-environment.md.
+Why: docs/decisions/0063-replay.md.
 
 python -m hemeroteca.replay.install              beside the environment of this Python: .venv -> .venv-replay
 python -m hemeroteca.replay.install FOLDER       elsewhere; then set `replay_python` to FOLDER/bin/python

@@ -3,7 +3,7 @@
 The index holds words as they are written, of all languages together, in small letters and without accents (scripts
 without spaces have a field of their own, for pairs of characters). Stems and stop words are a matter of the query
 (`vocabulary`, `planner`): stemming every word of every page would cost as much as all the rest of indexing, and a
-language guessed wrongly for a short page would hide it (docs/decisions/0048-stems-of-the-query.md).
+language guessed wrongly for a short page would hide it (docs/decisions/0048-weights-of-words.md).
 """
 
 import re

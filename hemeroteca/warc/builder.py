@@ -7,7 +7,7 @@ never held in memory.
 The stored HTTP head is the one received, with the changes that let every reader agree about the body: the body is
 stored without its transfer encoding, so `Transfer-Encoding` (and a `Content-Length` that is not the stored length) is
 kept under `X-Archive-Orig-…`; HTTP/2 heads, which have no text form of their own, get an HTTP/1.1 status line and
-`WARC-Protocol: h2`. Passwords and cookies we sent are not stored. Why: docs/decisions/0026-stored-http-heads.md.
+`WARC-Protocol: h2`. Passwords and cookies we sent are not stored. Why: docs/decisions/0025-warc-files.md.
 """
 
 import hashlib

@@ -2,7 +2,7 @@
 
 As the specification of IIPC says, the dictionary lies in a skippable frame at the beginning of each file, so that a
 file can be read by itself. Needs the extra `[zstd]`; without it nothing here is used, and such files are named as what
-they are. Why it is off by default: docs/decisions/0029-zstandard.md.
+they are. Why it is off by default: docs/decisions/0025-warc-files.md.
 """
 
 import io

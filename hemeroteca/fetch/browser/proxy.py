@@ -1,7 +1,7 @@
 """The only way out of the browser: a proxy on loopback that opens every connection's TLS and hands over requests.
 
 It connects to nothing itself: a request goes to the page's `Traffic`, which fetches it like any other. What is not an
-HTTP request (WebSockets, other tunnels) ends here. Why TLS is opened: docs/decisions/0015-browser-behind-our-proxy.md.
+HTTP request (WebSockets, other tunnels) ends here. Why TLS is opened: docs/decisions/0015-browser.md.
 """
 
 import asyncio

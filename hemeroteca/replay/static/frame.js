@@ -1,6 +1,6 @@
 // The bar above an archived page: which capture it is, its other versions, and ways back to the console. Follows the page
 // when a link in it is clicked. The page below has the same origin and could change this bar;
-// docs/decisions/0064-replay-origin.md says why that is borne.
+// docs/decisions/0063-replay.md says why that is borne.
 (function () {
   "use strict";
   var bar = document.getElementById("bar");
