@@ -8,6 +8,7 @@ store. Copies outside (backups, exports, other archives) cannot be reached; the 
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -187,9 +188,14 @@ def _keep_payloads(folder: Path, found: list[CaptureRow]) -> list[CaptureRow]:
         source = originals[name].location(folder).read()
         for one in group:
             again = export.exchange_again(folder, one, source, holder)
-            records = warc.records(again, body_size=one.body_size)
-            request = export.request_of(folder, one)
-            target, offset = writer.append(records.data + (request[1] if request is not None else b""))
+            with (
+                nullcontext(warc.records(again, body_size=one.body_size))
+                if holder
+                else export.with_payload(again, source)
+            ) as records:
+                target, offset = writer.append(records.source)
+            if (request := export.request_of(folder, one)) is not None:
+                writer.append(request[1])
             status = source.status if holder is None and one.status == 304 else one.status
             refers_to = holder.record_id if holder is not None else None
             changes.append((one, target, offset, records.main.length, records.main.kind, status, refers_to))

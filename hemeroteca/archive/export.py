@@ -5,12 +5,15 @@ file appears under its name only when it is complete.
 """
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import IO, Protocol
+
+from django.conf import settings
 
 from hemeroteca import __version__, spreadsheet, warc
 from hemeroteca.archive import cdx, content, queries, rendered
@@ -19,8 +22,11 @@ from hemeroteca.archive.drafts import draft
 from hemeroteca.archive.selection import Selection
 from hemeroteca.errors import CannotWrite
 from hemeroteca.fetch import heads
+from hemeroteca.instance import spool
 from hemeroteca.warc import keys, stored_record
+from hemeroteca.warc.builder import DEVICE, gzip_pieces
 from hemeroteca.warc.capture import Capture
+from hemeroteca.warc.exchanges import IN_MEMORY, spooled
 from hemeroteca.warc.keys import DOM, SCREENSHOT
 from hemeroteca.warc.store import Ahead, Source, open_source, reading_ahead
 from hemeroteca.warc.stored_record import Record, WarcReadError
@@ -213,36 +219,39 @@ def _pieces(source: Source, size: int, position: int) -> Iterator[bytes]:
 
 def _write_whole(file: IO[bytes], folder: Path, row: CaptureRow, original: CaptureRow, line: cdx.Line) -> int:
     """A revisit as the response it stands for. What was not modified has the head of what it did not modify."""
-    revisit = row.location(folder).read()
     source = original.location(folder).read()
-    payload, mime = source.payload(), source.mime
-    if row.url.startswith(DOM):
-        line["mime"] = mime
-        dom = Capture(url=row.url, captured_ms=row.captured_ms, content_type=mime, body=payload)
-        dom.record_id = row.record_id
-        return _put(file, warc.records(dom))
-    whole = _again(row, revisit, source.head if row.status == 304 or not revisit.head else revisit.head)
-    whole.body = payload
-    size = _put(file, warc.records(whole))
+    with with_payload(exchange_again(folder, row, source, None), source) as records:
+        size = _put(file, records)
+    if row.url.startswith((DOM, SCREENSHOT)):
+        line["mime"] = source.mime
+        return size
     _write_request(file, folder, row, line)
-    line |= {"mime": mime or "-", "status": str(source.status)}
+    line |= {"mime": source.mime or "-", "status": str(source.status)}
     return size
 
 
 def exchange_again(folder: Path, row: CaptureRow, source: Record, holder: warc.Original | None) -> Capture:
-    """A revisit as the response it stands for, with the payload of `source`; or as a revisit of another `holder`."""
+    """A revisit as the response it stands for, but for the payload of `source`; or as a revisit of another `holder`."""
     revisit = row.location(folder).read()
     if holder is not None:
         again = _again(row, revisit, revisit.head)
         again.original, again.not_modified = holder, row.status == 304
         return again
     if row.url.startswith((DOM, SCREENSHOT)):
-        again = Capture(url=row.url, captured_ms=row.captured_ms, content_type=source.mime, body=source.payload())
-        again.record_id = row.record_id
-        return again
-    again = _again(row, revisit, source.head if row.status == 304 or not revisit.head else revisit.head)
-    again.body = source.payload()
-    return again
+        return Capture(url=row.url, captured_ms=row.captured_ms, content_type=source.mime, record_id=row.record_id)
+    return _again(row, revisit, source.head if row.status == 304 or not revisit.head else revisit.head)
+
+
+@contextmanager
+def with_payload(capture: Capture, source: Record) -> Iterator[warc.Records]:
+    """The records of a capture that has the payload of another. A long one passes through the disk."""
+    if source.size <= IN_MEMORY:
+        capture.body = source.payload()
+        yield warc.records(capture)
+        return
+    with spool.own(settings.INSTANCE) as folder:
+        capture.body, capture.path = spooled(source.body, folder)
+        yield warc.records(capture)
 
 
 def _again(row: CaptureRow, record: Record, head: bytes) -> Capture:
@@ -254,6 +263,7 @@ def _again(row: CaptureRow, record: Record, head: bytes) -> Capture:
         ip=record.headers.get("warc-ip-address", ""),
         protocol=record.headers.get("warc-protocol", ""),
         record_id=row.record_id,
+        device=record.headers.get(DEVICE.lower(), ""),
     )
 
 
@@ -276,7 +286,11 @@ def _write_dressed(file: IO[bytes], folder: Path, row: CaptureRow, original: Cap
 
 
 def _put(file: IO[bytes], records: warc.Records) -> int:
-    file.write(records.data)
+    if records.path:
+        with open(records.path, "rb") as long:
+            shutil.copyfileobj(long, file)
+    else:
+        file.write(records.data)
     return records.size
 
 
@@ -293,14 +307,12 @@ def _with_fields_of(source: bytes, head: bytes) -> bytes:
 def _write_unpacked(file: IO[bytes], source: Source, row: CaptureRow) -> int:
     """A record of a file that is packed otherwise."""
     try:
-        data = warc.as_gzip(
-            stored_record.member_at(source.read_at, row.offset, row.offset + row.length).stream().read()
-        )
+        frame = stored_record.member_at(source.read_at, row.offset, row.offset + row.length)
+        return sum(map(file.write, gzip_pieces(frame.stream())))
     except (*stored_record.UNREADABLE, OSError) as error:
         raise WarcReadError(f"{row.warc_name} at {row.offset}: not a readable record ({error})")
     finally:
         source.close()
-    return file.write(data)
 
 
 def _write_request(file: IO[bytes], folder: Path, row: CaptureRow, line: cdx.Line) -> None:

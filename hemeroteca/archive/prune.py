@@ -18,12 +18,12 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from hemeroteca import warc
 from hemeroteca.archive import queries, services
 from hemeroteca.archive.capture_rows import CaptureRow
 from hemeroteca.archive.models import IndexedCapture, WarcFile
 from hemeroteca.archive.selection import Selection
 from hemeroteca.warc import scan, store, stored_record, zstd
+from hemeroteca.warc.builder import gzip_pieces
 from hemeroteca.warc.writer import WarcWriter
 
 PERIODS = ("day", "week", "month", "year")
@@ -171,13 +171,15 @@ def rewrite(folder: Path, name: str, gone: set[int], records: Collection[UUID] =
     WarcFile.objects.filter(pk=old.pk).delete()
 
 
-def _packed(fd: int, found: scan.ScannedRecord) -> bytes:
-    """A record as it goes into the new file, which is written with gzip."""
-    data = os.pread(fd, found.length, found.offset)
-    if not zstd.is_zstd(data):
-        return data
-    frame = stored_record.member_at(partial(os.pread, fd), found.offset, found.offset + found.length)
-    return warc.as_gzip(frame.stream().read())
+def _packed(fd: int, found: scan.ScannedRecord) -> Iterator[bytes]:
+    """A record of any length as it goes into the new file, which is written with gzip."""
+    position, end = found.offset, found.offset + found.length
+    if zstd.is_zstd(os.pread(fd, 4, position)):
+        yield from gzip_pieces(stored_record.member_at(partial(os.pread, fd), position, end).stream())
+        return
+    while piece := os.pread(fd, min(1 << 20, end - position), position):
+        yield piece
+        position += len(piece)
 
 
 def _remove(folder: Path, name: str) -> None:

@@ -31,7 +31,7 @@ from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.instance import Instance, spool
 from hemeroteca.instance.status import set_aside
 from hemeroteca.search.index.version_index import has_versions
-from hemeroteca.warc import Capture
+from hemeroteca.warc import MAX_CONTENT, Capture
 from hemeroteca.warc.builder import FINAL_URL
 from hemeroteca.warc.keys import DOM, MARK, SCREENSHOT
 from hemeroteca.warc.writer import WarcWriter
@@ -145,7 +145,7 @@ class Rereading:
             status=row.status,
             response_head=own_head,
             content_type="" if own_head else row.mime,
-            body=holder.payload(),
+            body=holder.payload(MAX_CONTENT),  # that is all that is read of it
             truncated=row.truncated,
         )
         if (dom := rendered.dom_of(row)) is not None:

@@ -18,6 +18,7 @@ from functools import lru_cache
 from http import HTTPStatus
 from itertools import chain
 from pathlib import Path
+from typing import IO
 from uuid import UUID
 
 import msgspec
@@ -213,6 +214,14 @@ def beginning() -> tuple[str, bytes]:
 def as_gzip(record: bytes) -> bytes:
     """An unpacked record as others read it, whatever files are packed with here."""
     return igzip_lib.compress(record, 1, flag=igzip_lib.COMP_GZIP)
+
+
+def gzip_pieces(record: IO[bytes]) -> Iterator[bytes]:
+    """The same of a record of any length."""
+    packer = isal_zlib.compressobj(1, isal_zlib.DEFLATED, 31)
+    while piece := record.read(1 << 18):
+        yield packer.compress(piece)
+    yield packer.flush()
 
 
 def payload_digest(data: bytes) -> str:

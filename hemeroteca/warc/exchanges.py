@@ -271,7 +271,7 @@ def _exchange(record: Record, name: str, offset: int, spool: Path, flaw: str = "
         note = f"the last parts of the record of {url} are not here; what there is was taken"
     elif not note and (damage := flaw or next(iter(record.problems()), "")):
         note = f"the record of {url} is damaged: {damage}"
-    data, path = _keep(body, spool)
+    data, path = spooled(body, spool)
     capture = Capture(
         url=keys.address_about(kind, url, record.record_id) if kind in keys.ABOUT else url,
         captured_ms=moment,
@@ -308,7 +308,7 @@ def _relations(fields: dict[str, str]) -> tuple[str, ...]:
     return tuple(f"{name}: {fields[name.lower()]}" for name in _RELATIONS if name.lower() in fields)
 
 
-def _keep(body: IO[bytes], spool: Path) -> tuple[bytes, str]:
+def spooled(body: IO[bytes], spool: Path) -> tuple[bytes, str]:
     """A short body, or the file that holds a long one."""
     body.seek(0)
     data = body.read(IN_MEMORY + 1)

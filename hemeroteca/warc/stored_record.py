@@ -81,7 +81,8 @@ class Record:
     def block_digest(self) -> str:
         return f"sha256:{self.digest('sha256', self.head).hex()}"
 
-    def payload(self, limit: int = MAX_PAYLOAD) -> bytes:
+    def payload(self, limit: int = -1) -> bytes:
+        """In memory: who does not know that it is short gives a limit, or reads `body`."""
         self.body.seek(0)
         return self.body.read(limit)
 

@@ -18,7 +18,7 @@ import hashlib
 import os
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -70,12 +70,12 @@ class WarcWriter:
         self._current: _OpenFile | None = None
         self._rotated: list[_OpenFile] = []
 
-    def append(self, data: bytes | Path) -> tuple[str, int]:
-        """Write the records built by `warc` (bytes, or the file they were streamed to): file name and offset.
+    def append(self, data: bytes | Path | Iterator[bytes]) -> tuple[str, int]:
+        """Write the records built by `warc` (bytes, the file they were streamed to, or pieces): file name and offset.
 
         Either all of it is in the file or, after `WarcWriteError`, nothing of it.
         """
-        size = len(data) if isinstance(data, bytes) else data.stat().st_size
+        size = len(data) if isinstance(data, bytes) else data.stat().st_size if isinstance(data, Path) else 0
         current = self._current
         if current is not None and current.records and self._is_full(current, size):
             self.rotate()
@@ -224,18 +224,13 @@ class _OpenFile:
         self.fd = _begun(self.path)
         _sync_folder(folder)
 
-    def write(self, data: bytes | Path) -> None:
+    def write(self, data: bytes | Path | Iterator[bytes]) -> None:
         digest = self.digest.copy()
         end = self.size
         try:
-            if isinstance(data, bytes):
-                end = self._put(data, end)
-                digest.update(data)
-            else:
-                with data.open("rb") as source:
-                    while chunk := source.read(1 << 20):
-                        end = self._put(chunk, end)
-                        digest.update(chunk)
+            for piece in [data] if isinstance(data, bytes) else _pieces(data) if isinstance(data, Path) else data:
+                end = self._put(piece, end)
+                digest.update(piece)
         except OSError as error:
             try:
                 os.ftruncate(self.fd, self.size)
@@ -310,6 +305,12 @@ def _locked(path: Path, locks: ExitStack) -> bool:
         return False
     locks.enter_context(file)
     return True
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            yield piece
 
 
 def _sync_folder(folder: Path) -> None:

@@ -9,12 +9,16 @@ import os
 import pytest
 
 from hemeroteca import warc
-from hemeroteca.archive import queries, revisits
+from hemeroteca.accounts import SYSTEM
+from hemeroteca.archive import erasure, export, queries, revisits
+from hemeroteca.archive.erasure import ErasureScope
 from hemeroteca.archive.importing import Importer
 from hemeroteca.archive.models import IndexedCapture
+from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.stats import Growth, stats
 from hemeroteca.archive.verify import verify
 from hemeroteca.errors import Refused
+from hemeroteca.instance import Instance
 from hemeroteca.warc import WarcReadError, exchanges, scan
 from hemeroteca.warc.timestamps import start_ms
 from hemeroteca.warc.writer import WarcWriter
@@ -301,3 +305,39 @@ def test_growth_is_projected_from_the_last_thirty_days(tmp_path):
         Growth(365, 0, 365, size * 365 // 10),
     ]
     assert stats(start_ms("20250101")).growth == []
+
+
+def test_what_repeats_a_body_above_256_mib_leaves_the_archive_whole(tmp_path, settings):
+    """A repeated payload goes with an export without its original, and stays when the original is erased."""
+    settings.INSTANCE = Instance(tmp_path / "data")
+    settings.INSTANCE.create()
+    archive = Archive(settings.INSTANCE.warc_dir)
+    first = archive.add("http://a.example/", "20240101", bytes(257 << 20))
+    mirror = archive.add("http://b.example/", "20240102", bytes(257 << 20))
+    archive.close()
+    assert mirror.kind == "revisit"
+    target = tmp_path / "out.warc.gz"
+    assert export.export_warc(archive.folder, Selection(("b.example/*",)), target, mirror.captured_ms).captures == 1
+    exported = [found.record for found in scan.scan(target)]
+    assert [record.kind for record in exported] == ["warcinfo", "response", "request"]
+    assert (exported[1].size, exported[1].payload_digest) == (257 << 20, first.digest)
+    wanted = ErasureScope(("http://a.example/",))
+    row = erasure.ask(SYSTEM, wanted, "asked for by the author")
+    erasure.erase(archive.folder, row, list(erasure.selected(wanted)), lambda *_: None)
+    (left,) = queries.all_rows()
+    assert left.location(archive.folder).read().payload_digest == first.digest
+    assert verify(archive.folder).troubles == []
+    assert not list(settings.INSTANCE.spool_dir.iterdir())
+
+
+def test_what_repeats_a_repetition_keeps_its_length_when_the_original_is_erased(tmp_path):
+    archive = Archive(tmp_path / "warc")
+    body = b"<p>the same everywhere"
+    for host in "abc":
+        archive.add(f"http://{host}.example/", "20240101", body)
+    archive.close()
+    wanted = ErasureScope(("http://a.example/",))
+    row = erasure.ask(SYSTEM, wanted, "asked for by the author")
+    erasure.erase(archive.folder, row, list(erasure.selected(wanted)), lambda *_: None)
+    kept = [(one.kind, one.location(archive.folder).read().header("content-length")) for one in queries.all_rows()]
+    assert kept == [("response", str(len(body))), ("revisit", str(len(body)))]
