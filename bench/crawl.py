@@ -46,7 +46,9 @@ for start in range(0, known, 10_000):
         url = f"http://{name}/section-{n % 97}/page-{n}.html"
         pages.append(Page(key=urls.key(url), url=url, host_id=host[name]))
     pages = Page.objects.bulk_create(pages)
-    QueuedVisit.objects.bulk_create([QueuedVisit(crawl=crawl, page=page, host_id=page.host_id, state=1, depth=1) for page in pages])
+    QueuedVisit.objects.bulk_create(
+        [QueuedVisit(crawl=crawl, page=page, host_id=page.host_id, state=1, depth=1) for page in pages]
+    )
 """
 
 

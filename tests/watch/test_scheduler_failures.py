@@ -226,7 +226,7 @@ def test_an_address_that_is_not_there_from_the_first_visit_is_told_until_it_is(t
     sub.refresh_from_db()
     assert (sub.failures, sub.last_error) == (1, "news.test: http-404")
     assert not WatchedPage.objects.filter(url="https://news.test/").exists()
-    QueuedVisit.objects.filter(page__url="https://news.test/").update(state=1, reason="http-404")  # as the engine keeps it
+    QueuedVisit.objects.filter(page__url="https://news.test/").update(state=1, reason="http-404")  # as kept
     if engine == "is restarted":
         world = restarted(world, tmp_path)
     world.missing.add("https://news.test/")
