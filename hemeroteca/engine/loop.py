@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hemeroteca import usage
 from hemeroteca.config import Config
-from hemeroteca.engine import reasons
+from hemeroteca.engine import reason_codes
 from hemeroteca.engine.browser_visits import BrowserVisits
 from hemeroteca.engine.fleet_visits import FleetVisits
 from hemeroteca.engine.intake import BATCH, Intake
@@ -235,7 +235,7 @@ class Engine:
             if crawl in self.runs and count:
                 run = self.runs[crawl]
                 run.counts.failed += count if failed else 0
-                run.count_reason(reasons.code(reason), count)
+                run.count_reason(reason_codes.code(reason), count)
         tally.clear()
 
     def _counted(self) -> list[Run]:

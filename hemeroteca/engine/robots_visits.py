@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hemeroteca import urls
-from hemeroteca.engine.reasons import BUSY, PASSING
+from hemeroteca.engine.reason_codes import BUSY, PASSING
 from hemeroteca.fetch import Result
 from hemeroteca.frontier import politeness
 from hemeroteca.frontier.robots import MAX_BYTES, MAX_REDIRECTS

@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass, field
 
-from hemeroteca.engine import reasons
+from hemeroteca.engine import reason_codes
 from hemeroteca.focus.definition import CompiledFocus
 from hemeroteca.frontier.crawl_counts import Counts
 from hemeroteca.frontier.visit import State
@@ -65,11 +65,11 @@ class Run:
         elif state is State.HELD:
             self.counts.held += 1
         if state is not State.QUEUED:
-            self.count_reason(reasons.code(reason))
+            self.count_reason(reason_codes.code(reason))
 
     def count_note(self, note: str) -> None:
         """A remark on a page that was captured."""
-        code = reasons.code(note)
+        code = reason_codes.code(note)
         self.counts.notes[code] = self.counts.notes.get(code, 0) + 1
 
     def count_reason(self, code: str, times: int = 1) -> None:

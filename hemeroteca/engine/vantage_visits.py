@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hemeroteca.engine import reasons
+from hemeroteca.engine import reason_codes
 from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Result
 from hemeroteca.fleet import agreement, vantage
@@ -150,7 +150,7 @@ class VantageVisits:
             network=lender.network if lender is not None else "",
             at_ms=result.started_ms or int(time.time() * 1000),
             status=result.status,
-            failure=reasons.failure_text(result)[:300] if not result.status else "",
+            failure=reason_codes.failure_text(result)[:300] if not result.status else "",
             location=result.header("location")[:2000],
             certificate=result.certificate,
             seconds=result.elapsed,
@@ -187,5 +187,5 @@ class VantageVisits:
         if look.own.status:
             self._engine.intake.submit(visit, look.own, look.run)
         else:
-            self._engine.visits.fail(visit, reasons.failure_text(look.own))
+            self._engine.visits.fail(visit, reason_codes.failure_text(look.own))
             look.own.body.discard()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from hemeroteca import urls
 from hemeroteca.archive import queries as archive
-from hemeroteca.engine import reasons
+from hemeroteca.engine import reason_codes
 from hemeroteca.engine.robots_visits import why_unreachable
 from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Request, Result, heads
@@ -100,7 +100,7 @@ class Visits:
             return
         now = time.time()
         unanswered = bool(result.failure) and not result.status
-        busy = result.status in reasons.BUSY
+        busy = result.status in reason_codes.BUSY
         wait = self.wait_after(visit, result, run, now)
         failure = result.failure if unanswered else ""
         lease.answered(
@@ -109,16 +109,16 @@ class Visits:
         cut_short = bool(result.failure) and bool(result.status)
         passing = (
             (unanswered and result.transient)
-            or result.status in reasons.PASSING
+            or result.status in reason_codes.PASSING
             or (cut_short and result.transient and result.truncated != "time")
             or _only_set_a_cookie(visit, result)
         )
         if passing and not lease.is_last_try(visit, busy=busy):
             later = now + max(wait, self._retry_seconds * 2.0**visit.attempts)
-            lease.retry(visit, later, reasons.failure_text(result), busy=busy)
-            self.note(visit, State.QUEUED, reasons.failure_text(result))
+            lease.retry(visit, later, reason_codes.failure_text(result), busy=busy)
+            self.note(visit, State.QUEUED, reason_codes.failure_text(result))
         elif unanswered:
-            self.fail(visit, reasons.failure_text(result))
+            self.fail(visit, reason_codes.failure_text(result))
         elif run.options.method == "HEAD":
             self._engine.fleet.answered_head(visit, result)
         else:
@@ -134,7 +134,7 @@ class Visits:
             rules = self._engine.robots.rules(origin_of(visit.url), now)
             crawl_delay = rules.crawl_delay(self._token) if rules else None
         wait = self.plain_wait(visit.host, visit.crawl, result.elapsed, crawl_delay)
-        if result.status in reasons.BUSY:
+        if result.status in reason_codes.BUSY:
             asked = politeness.retry_after(result.header("retry-after"), now)
             return max(wait, politeness.backoff(host.failures + 1) if asked is None else asked)
         if result.failure and result.transient and not result.status:
@@ -281,7 +281,7 @@ class Visits:
                 return None
         else:
             since = max(run.ordered_ms, int((now - FRESH_SECONDS) * 1000))
-        if options.vantage or run.standing or visit.visited_ms < since or visit.status in reasons.PASSING:
+        if options.vantage or run.standing or visit.visited_ms < since or visit.status in reason_codes.PASSING:
             return None
         row = archive.latest(visit.url)
         if (

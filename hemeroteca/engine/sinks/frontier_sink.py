@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hemeroteca import urls
-from hemeroteca.engine import reasons
+from hemeroteca.engine import reason_codes
 from hemeroteca.engine.runs import Run
 from hemeroteca.engine.sinks import Arrival, Trip
 from hemeroteca.focus.definition import PageFocus
@@ -105,7 +105,7 @@ class FrontierSink:
         state = State.DONE
         if done.noarchive:
             state, reason = State.EXCLUDED, "noarchive: the page asks not to be archived"
-        elif status in reasons.PASSING:
+        elif status in reason_codes.PASSING:
             state, reason = State.FAILED, f"http-{status} after {visit.attempts + 1} tries"
         elif status >= 400:
             if visit.role != UrlRole.SITEMAP:
@@ -113,7 +113,7 @@ class FrontierSink:
             run.count_note(f"http-{status}")  # the error page is captured
             reason = f"http-{status}; {reason}" if reason else f"http-{status}"
         elif trip.result.failure:
-            reason = f"{reasons.failure_text(trip.result)}; {reason}"
+            reason = f"{reason_codes.failure_text(trip.result)}; {reason}"
         # a shell says nothing of what fills it
         good = status in (200, 203) and not capture.truncated and not capture.attached
         outcome = Outcome(
