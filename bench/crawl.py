@@ -34,7 +34,7 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "hemeroteca.django_settings"
 import django
 django.setup()
 from hemeroteca import urls
-from hemeroteca.frontier.models import Crawl, Host, Page, Visit
+from hemeroteca.frontier.models import Crawl, Host, Page, QueuedVisit
 known, hosts = int(sys.argv[1]), 1000
 crawl = Crawl.objects.get()
 Host.objects.bulk_create([Host(name=f"h{n}.test", pages=known // hosts) for n in range(hosts)])
@@ -46,7 +46,9 @@ for start in range(0, known, 10_000):
         url = f"http://{name}/section-{n % 97}/page-{n}.html"
         pages.append(Page(key=urls.key(url), url=url, host_id=host[name]))
     pages = Page.objects.bulk_create(pages)
-    Visit.objects.bulk_create([Visit(crawl=crawl, page=page, host_id=page.host_id, state=1, depth=1) for page in pages])
+    QueuedVisit.objects.bulk_create(
+        [QueuedVisit(crawl=crawl, page=page, host_id=page.host_id, state=1, depth=1) for page in pages]
+    )
 """
 
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 import msgspec
 
-from hemeroteca.errors import Invalid
+from hemeroteca.errors import Invalid, in_words
 
 COOKIE = "hemeroteca_display"
 Language = Literal["", "es", "en"]
@@ -59,7 +59,7 @@ def checked(given: object) -> Display:
     try:
         display = msgspec.convert(given, Display)
     except msgspec.ValidationError as error:
-        raise Invalid(f"this cannot be chosen: {error}")
+        raise Invalid(f"this cannot be chosen: {in_words(error)}")
     if display.time_zone and display.zone is None:
         raise Invalid(f"there is no time zone {display.time_zone[:60]!r}; write one like America/Caracas")
     return display

@@ -1,7 +1,8 @@
 """Retention: captures that tell nothing new are let go, and the files that held them are written anew without them.
 
-Never let go: a version (a capture that differs from the one before), the first and the newest captures of a page, and
-any record whose payload a kept capture refers to. So whatever the rules say, every version stays readable.
+Never let go: a version (a capture that differs from the one before), the last capture that still showed it, the first
+and the newest captures of a page, and any record whose payload a kept capture refers to. So whatever the rules say,
+every version stays readable, and the capture nearest to any moment shows what it showed before.
 
 The order survives a kill: the new file is complete on disk before the one transaction that moves the rows to it and
 empties the old file's row; only then is the old file removed, and `finish` removes those a kill left behind.
@@ -113,7 +114,8 @@ def _without_news(rows: list[CaptureRow], rules: Retention) -> list[CaptureRow]:
         newest = position >= len(rows) - max(1, rules.keep_newest)
         old = rules.older_than_ms is not None and row.captured_ms < rules.older_than_ms
         again = bool(rules.one_per) and period in kept
-        if row.version or position == 0 or newest or not (old or again):
+        last_of_version = not newest and rows[position + 1].version
+        if row.version or last_of_version or position == 0 or newest or not (old or again):
             kept.add(period)
         else:
             candidates.append(row)

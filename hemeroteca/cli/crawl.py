@@ -274,6 +274,7 @@ class _Display:
 
 def _report(order: "Crawl", json: bool) -> None:
     from hemeroteca.frontier import services
+    from hemeroteca.frontier.reasons import sentence
 
     counts = services.counts_of(order)
     if json:
@@ -299,7 +300,7 @@ def _report(order: "Crawl", json: bool) -> None:
     common.columns(rows)
     for title, found in (("not captured:", counts.reasons), ("captured, but:", counts.notes)):
         for place, (reason, count) in enumerate(sorted(found.items(), key=lambda entry: -entry[1])[:10]):
-            typer.echo(f"{'' if place else title:14}  {count:>7,}  {common.printable(reason)}")
+            typer.echo(f"{'' if place else title:14}  {count:>7,}  {common.printable(sentence(reason))}")
 
 
 def _seeds(addresses: list[str], from_file: Path | None) -> list[str]:

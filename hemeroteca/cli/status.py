@@ -31,7 +31,8 @@ def _show_engine(live: "EngineStatus | None") -> None:
         return
     typer.echo(
         f"{typer.style('Running', bold=True, fg='green')}: {live.pages_per_second:g} pages/s, "
-        f"{live.active} requests under way, {live.queued:,} queued, {common.size(live.rss_bytes)} of memory"
+        f"{live.active} requests under way, {live.queued:,} queued by running crawls, "
+        f"{common.size(live.rss_bytes)} of memory"
     )
     for trouble in live.troubles:
         if not trouble.url:  # of the engine, not of a page
@@ -41,7 +42,10 @@ def _show_engine(live: "EngineStatus | None") -> None:
 def _show_totals(found: "Status") -> None:
     common.columns(
         [
-            ("pages", ", ".join(f"{count:,} {state}" for state, count in found.pages.items())),
+            (
+                "pages",
+                ", ".join(f"{count:,} {state}" for state, count in found.pages.items()) + " (all crawls, all runs)",
+            ),
             ("hosts", f"{found.hosts:,}"),
             ("archive", f"{found.captures:,} captures, {found.versions:,} versions, {common.size(found.warc_bytes)}"),
             ("search", f"{found.documents:,} documents, {common.size(found.index_bytes)}"),
@@ -54,6 +58,8 @@ def _show_totals(found: "Status") -> None:
 
 def _show_lists(found: "Status") -> None:
     """Crawls, hosts that make work wait, and why pages were not captured; those that are empty are left out."""
+    from hemeroteca.frontier.reasons import sentence
+
     crawls = [
         (
             str(crawl.id),
@@ -64,7 +70,7 @@ def _show_lists(found: "Status") -> None:
         for crawl in found.crawls
     ]
     hosts = [(host.name, f"{host.delay_seconds:g} s", str(host.failures), host.note) for host in found.waiting]
-    reasons = [(f"{one.pages:,}", one.state, one.reason, one.example[:600]) for one in found.reasons[:20]]
+    reasons = [(f"{one.pages:,}", one.state, sentence(one.reason), one.example[:600]) for one in found.reasons[:20]]
     held = [(f"{kind.addresses:,}", str(kind.crawl), kind.host, kind.reason, kind.example) for kind in found.held]
     aside = [(trouble.url, trouble.reason) for trouble in found.set_aside[-20:]]
     for rows, header, caption in (

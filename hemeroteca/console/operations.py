@@ -153,7 +153,7 @@ def crawl(request: HttpRequest, number: int) -> HttpResponse:
         "notes": _most(counts.get("notes", {})),
         "states": _states(),
         "events": [(event, EVENTS.get(event.what, event.what)) for event in events],
-        "resumed": any(event.what == "resumed" for event in events),
+        "resumed": _has_earlier_runs([event.what for event in events]),
     }
     return render(request, "console/crawl.html", context)
 
@@ -300,6 +300,11 @@ def _live(found: Crawl) -> dict[str, Any]:
         "hosts": _hosts(found),
         "now_ms": int(time.time() * 1000),
     }
+
+
+def _has_earlier_runs(log: list[str]) -> bool:
+    """Whether it was stopped before it last began; one that was killed goes on with the same run. The last is first."""
+    return "began" in log and "stopped" in log[log.index("began") :]
 
 
 def _captured(found: Crawl) -> list[Any]:

@@ -1,64 +1,13 @@
-"""Why a page was not captured, or not whole: the engine's codes as sentences in the reader's language.
+"""Why a page was not captured, or how a crawl ended, in the reader's language.
 
-The engine writes `code: detail` (`timeout: no byte for 30 s`) and counts by the code. A code that is not known here is
-shown as it is; the detail stays English, as servers and libraries write it.
+Codes of visits are told by `frontier.reasons`; sentences the engine writes itself are known here by their shape.
 """
 
-import re
-
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
+from django.utils.translation import gettext_noop
 
 from hemeroteca.console.refusals import shapes, translated
+from hemeroteca.frontier.reasons import sentence
 
-_CODE = re.compile(r"http-(\d{3})\b|[a-z][a-z.-]*[a-z]")
-
-SENTENCES = {
-    "robots": gettext_lazy("robots.txt forbids it"),
-    "robots.txt": gettext_lazy("robots.txt forbids it"),
-    "robots-unreachable": gettext_lazy("robots.txt could not be read"),
-    "noarchive": gettext_lazy("the page asks not to be archived"),
-    "taken-down": gettext_lazy("it was taken down and is not captured any more"),
-    "trap": gettext_lazy("its address looks like one of a series without end"),
-    "host-page-cap": gettext_lazy("its host has as many pages as one host may have"),
-    "host-unreachable": gettext_lazy("its host does not answer"),
-    "lease-expired": gettext_lazy("nobody brought it in time"),
-    "requisites-cut": gettext_lazy("it needs more images or styles of styles than are followed"),
-    "post-not-kept": gettext_lazy("answers to its scripts that are too long to keep"),
-    "render-timeout": gettext_lazy("the browser did not finish it in time"),
-    "page-crashed": gettext_lazy("the browser crashed on it"),
-    "browser-died": gettext_lazy("the browser crashed on it"),
-    "browser-memory": gettext_lazy("the browser needed too much memory for it"),
-    "request": gettext_lazy("it cannot be asked for"),
-    "links-cut": gettext_lazy("it has more links than are followed"),
-    "charset-errors": gettext_lazy("some of its characters could not be read"),
-    "duplicate": gettext_lazy("the same bytes as another page"),
-    "out-of-scope": gettext_lazy("it leads out of the crawl"),
-    "redirect-loop": gettext_lazy("its redirects lead in a circle"),
-    "too-many-redirects": gettext_lazy("too many redirects in a row"),
-    "bad-redirect": gettext_lazy("it redirects to no address"),
-    "dns": gettext_lazy("its host has no address in the DNS"),
-    "connect": gettext_lazy("no connection to its host"),
-    "tls": gettext_lazy("no secure connection to its host"),
-    "timeout": gettext_lazy("no answer in time"),
-    "too-slow": gettext_lazy("the answer came too slowly"),
-    "reset": gettext_lazy("the connection broke off"),
-    "empty": gettext_lazy("the server answered nothing"),
-    "protocol": gettext_lazy("the answer was no HTTP"),
-    "proxy": gettext_lazy("the proxy does not work"),
-    "refused-address": gettext_lazy("its host has a private address, which is not visited"),
-    "refused-port": gettext_lazy("its port is not visited"),
-    "header-too-large": gettext_lazy("the head of the answer was too long"),
-    "url": gettext_lazy("its address cannot be used"),
-    "storage": gettext_lazy("it could not be stored"),
-    "internal": gettext_lazy("a fault of our own"),
-    "browser": gettext_lazy("the browser could not open it"),
-    "browser-missing": gettext_lazy("it needs a browser and there is none"),
-    "needs-browser": gettext_lazy("it seems to need a browser"),
-    "truncated-length": gettext_lazy("longer than allowed; its beginning was kept"),
-    "truncated-time": gettext_lazy("it took longer than allowed; what had come was kept"),
-    "truncated-disconnect": gettext_lazy("the connection broke off; what had come was kept"),
-}
 # Sentences the engine writes itself: of the end of a crawl, of its log, of what is held back.
 SHAPES = shapes(
     [
@@ -81,31 +30,7 @@ SHAPES = shapes(
         gettext_noop("excluded by %s"),
     ]
 )
-STATUSES = {
-    "401": gettext_lazy("the server asks for a login (401)"),
-    "403": gettext_lazy("the server refuses it (403)"),
-    "404": gettext_lazy("the server does not have it (404)"),
-    "410": gettext_lazy("it is gone for good, says the server (410)"),
-    "429": gettext_lazy("the server asks for fewer visits (429)"),
-    "500": gettext_lazy("the server failed (500)"),
-    "502": gettext_lazy("the server behind the server failed (502)"),
-    "503": gettext_lazy("the server is not available (503)"),
-    "504": gettext_lazy("the server behind the server did not answer (504)"),
-}
 
 
 def said(reason: str) -> str:
-    """The sentence of a reason's code; a reason without one that is known stays what it is."""
-    if sentence := translated(reason, SHAPES):
-        return sentence
-    found = _CODE.match(reason)
-    if found is None:
-        return reason
-    if found[1]:
-        return str(STATUSES[found[1]]) if found[1] in STATUSES else _("the server answered %s") % found[1]
-    if found[0] not in SENTENCES:
-        if found[0].endswith(("-cut", "-limit", "-too-long")):
-            return _("it is so long that only a part was read")
-        if found[0].startswith(("pdf-", "office-", "bad-", "unknown-", "parse-")):
-            return _("its contents could not be read, or not whole")
-    return str(SENTENCES.get(found[0], reason))
+    return translated(reason, SHAPES) or sentence(reason)

@@ -37,6 +37,7 @@ from hemeroteca.console.search import number_in
 from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.errors import Busy, Conflict, Denied, Invalid, NotFound, Refused
 from hemeroteca.fetch.client import GuardedClient
+from hemeroteca.frontier.reasons import explained_at
 from hemeroteca.outgoing import download
 from hemeroteca.warc.store import WarcReadError
 from hemeroteca.warc.timestamps import moment
@@ -182,8 +183,7 @@ def _state(row: Subscription) -> dict[str, Any]:
     if not row.active:
         return {"state": "paused", "said": _("paused"), "trouble": ""}
     if row.failures:
-        host, _colon, reason = row.last_error.partition(": ")
-        return {"state": "failed", "said": _("the last visit failed"), "trouble": f"{host}: {said(reason)}"}
+        return {"state": "failed", "said": _("the last visit failed"), "trouble": explained_at(row.last_error)}
     return {"state": "running", "said": _("in a burst") if row.in_burst else _("watched"), "trouble": ""}
 
 

@@ -103,6 +103,8 @@ class Orders:
         run = Run(crawl.pk, options, Counts(), crawl.created_ms, cpu_before=engine.intake.cpu_seconds())
         if not engine.runs and not engine.ended and self._only is not None:
             run.cpu_before = 0.0  # the process exists for this crawl: its start-up counts
+        if crawl.started_ms and not crawl.ended_ms:
+            run.go_on(services.counts_of(crawl))  # it was killed
         if options.focus is not None:
             try:
                 run.focus = thesauri.compiled(options.focus)

@@ -90,7 +90,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     from hemeroteca.archive.models import IndexedCapture, WarcFile
     from hemeroteca.archive.stats import growth
     from hemeroteca.frontier import queries
-    from hemeroteca.frontier.models import Crawl, Host, Page, QueuedVisit
+    from hemeroteca.frontier.models import FETCH, Crawl, Host, Page, QueuedVisit
     from hemeroteca.search.index import count_documents
     from hemeroteca.urls import UrlRole
 
@@ -109,17 +109,20 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     # answered with an error, which was captured; a sitemap is no page
     answered = QueuedVisit.objects.filter(state=State.DONE, reason__startswith="http-").exclude(role=UrlRole.SITEMAP)
     by_state[State.FAILED] += answered.count()
+    clients = Q(crawl__fingerprint__startswith=FETCH)  # of the fleet: counted, but their addresses are not shown
     grouped = (
         QueuedVisit.objects.filter(Q(state__in=(State.FAILED, State.EXCLUDED)) | Q(pk__in=answered))
         .values("state", "reason")
-        .annotate(pages=Count("id"), example=Min("page__url"))
+        .annotate(pages=Count("id"), example=Min("page__url", filter=~clients))
         .order_by("-pages")[:500]
     )
     for row in grouped:
         code = str(row["reason"]).partition(";")[0].partition(":")[0].partition(" of ")[0]
         name = names[max(row["state"], State.FAILED)]
-        entry = reasons.setdefault((name, code), ReasonStatus(code, name, 0, f"{row['example']}: {row['reason']}"))
+        entry = reasons.setdefault((name, code), ReasonStatus(code, name, 0, ""))
         entry.pages += row["pages"]
+        if row["example"] and not entry.example:
+            entry.example = f"{row['example']}: {row['reason']}"
     return Status(
         running=live is not None,
         engine=live,

@@ -30,6 +30,12 @@ class Run:
         """A subscription's: it waits for the scheduler when its queue is empty."""
         return self.options.watch is not None
 
+    def go_on(self, counts: Counts) -> None:
+        """With what it had counted until its process was killed."""
+        self.counts = counts
+        self.since -= counts.seconds
+        self.cpu_before -= counts.cpu_seconds
+
     def trusts(self, host: str, reason: str) -> bool:
         """Whether a person took what was held back there for that reason."""
         return f"{host} {reason}" in self.options.trusted

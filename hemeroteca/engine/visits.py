@@ -167,7 +167,7 @@ class Visits:
         run = self._engine.runs.get(visit.crawl)
         if run is not None:
             run.count_ending(state, reason)
-        if reason:
+        if reason and not (run is not None and run.options.for_fleet):  # what a client asks for is its own
             self.troubles.append(Trouble(int(time.time() * 1000), visit.url, reason[:300]))
             del self.troubles[:-TROUBLES_REMEMBERED]
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from hemeroteca.errors import Invalid
+from hemeroteca.errors import Invalid, in_words
 from hemeroteca.focus.targets import TargetRule, check
 from hemeroteca.urls import UrlError
 
@@ -117,7 +117,7 @@ def convert(values: dict[str, Any], source: str = "focus") -> Definition:
     try:
         found = msgspec.convert(values, Definition, strict=False)
     except msgspec.ValidationError as error:
-        raise Invalid(f"{source}: {error}; docs/reference/focus.md lists what a focus may hold")
+        raise Invalid(f"{source}: {in_words(error)}; docs/reference/focus.md lists what a focus may hold")
     if len(found.terms) + len(found.hints) + sum(len(one.words) for one in found.away) > MAX_TERMS:
         raise Invalid(f"{source} has more than {MAX_TERMS:,} words of its own; import them as a thesaurus")
     if not (found.terms or found.thesauri or found.hints):

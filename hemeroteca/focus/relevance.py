@@ -6,6 +6,7 @@ length of the text, and bent so that it never passes 1. All links of a page are 
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from math import exp, log
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from hemeroteca.extract.document import names
 from hemeroteca.focus import matcher, thesaurus
 from hemeroteca.focus.definition import CompiledFocus, Definition
 from hemeroteca.focus.matcher import Matcher, fold, fold_all
+from hemeroteca.urls import registrable_domain
 
 LONG = 2400  # characters (400 words) after which a text must have more terms to be as relevant
 MAX_TEXT = 200_000  # characters of a page that are looked at
@@ -81,13 +83,24 @@ class Relevance:
             both = _each(self._terms, texts)
             anchors, contexts = both[: len(links)], both[len(links) :]
         addresses = _each(self._hints, [one.url[:MAX_ADDRESS] for one in links])
-        barren = _each(self._away, [f"{one.anchor} {one.url[:MAX_ADDRESS]}" for one in links])
+        barren = _each(self._away, [f"{one.anchor} {_without_domain(one.url)}" for one in links])
         away = map(_away, barren, addresses)
         return list(map(LinkRelevance._make, zip(anchors, contexts, addresses, away, strict=True)))
 
     def terms_of(self, text: str) -> list[tuple[int, int]]:
         """Term numbers found in a text, and how often; for explanations."""
         return Counter(term for term, _ in self._terms.find(fold(text[:MAX_TEXT]))).most_common()
+
+
+def _without_domain(url: str) -> str:
+    """An address without the name somebody registered, which says whose it is, not what part of a site this is."""
+    origin, _, path = url.partition("://")[2].partition("/")
+    return f"{_below_domain(origin)}/{path}"[:MAX_ADDRESS]
+
+
+@lru_cache(4096)
+def _below_domain(origin: str) -> str:
+    return origin.replace(registrable_domain(origin.partition(":")[0]), " ", 1)
 
 
 def _away(barren: float, address: float) -> float:

@@ -70,8 +70,10 @@ def visited_as_page(crawl: int | None, page: int | None) -> bool:
 def visits(
     limit: int, *, before: int | None = None, state: State | None = None, host: str = "", crawl: int | None = None
 ) -> list[QueuedVisit]:
-    """Newest first, those before visit number `before`: of one crawl, or the last one of each page."""
-    found = QueuedVisit.objects.select_related("page", "page__host").order_by("-pk")
+    """Newest first, those before visit number `before`: of one crawl, or the last one of each page. What clients of the
+    fleet have fetched is theirs."""
+    found = QueuedVisit.objects.select_related("page", "page__host").exclude(crawl__fingerprint__startswith=FETCH)
+    found = found.order_by("-pk")
     if crawl is not None:
         found = found.filter(crawl=crawl)
     else:

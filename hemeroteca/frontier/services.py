@@ -12,7 +12,7 @@ from django.db import connection, transaction
 
 from hemeroteca import urls
 from hemeroteca.accounts import Actor, audit, require
-from hemeroteca.errors import Conflict, Invalid, NotFound
+from hemeroteca.errors import Conflict, Invalid, NotFound, in_words
 from hemeroteca.frontier import prioritisers, takedowns, thesauri
 from hemeroteca.frontier.crawl_counts import Counts
 from hemeroteca.frontier.models import FETCH, STANDING, Crawl, CrawlEvent, FocusLink, Host, QueuedVisit
@@ -263,7 +263,7 @@ def set_site(actor: Actor, host: str, changes: dict[str, Any]) -> SiteSettings:
     try:
         kept = msgspec.convert(merged, SiteSettings, strict=False)
     except msgspec.ValidationError as error:
-        raise Invalid(f"settings of {name}: {_unreadable(changes) or error}")
+        raise Invalid(f"settings of {name}: {_unreadable(changes) or in_words(error)}")
     _in_range(kept)
     try:
         check_rules(change.ChangeRules(**msgspec.structs.asdict(kept.comparison())))

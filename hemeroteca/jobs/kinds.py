@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from hemeroteca.errors import Invalid
+from hemeroteca.errors import Invalid, in_words
 
 
 class ActiveJob(Protocol):
@@ -57,7 +57,7 @@ class Kind(msgspec.Struct, frozen=True):
         try:
             return msgspec.convert(given, self.arguments)
         except msgspec.ValidationError as error:
-            raise Invalid(f"these are not the arguments of {self.name}: {error}")
+            raise Invalid(f"these are not the arguments of {self.name}: {in_words(error)}")
 
 
 def kind(

@@ -13,11 +13,10 @@ from hemeroteca import urls
 from hemeroteca.frontier.models import Page
 from hemeroteca.urls.candidate import Candidate, UrlRole
 from hemeroteca.watch import observations
-from hemeroteca.watch.answered_visit import HOUR_MS, AnsweredVisit, planner_hour
+from hemeroteca.watch.answered_visit import GONE, HOUR_MS, AnsweredVisit, planner_hour
 from hemeroteca.watch.models import Signal, SignalSource
 from hemeroteca.watch.scheduler_state import ActivePage, ActiveSubscription, SchedulerState, VisitUnderWay
 
-GONE = {404, 410}
 POLL_HOURS = {"feed": (0.5, 1.0, 24.0), "sitemap": (2.0, 6.0, 48.0)}  # least, first, most
 MAX_SIGNALS = 500  # taken at a time
 MAX_NEWCOMERS = 500  # unknown pages that signals may bring to a subscription in an hour

@@ -10,6 +10,7 @@ from hemeroteca.ingest.difference import Difference, FeedListing
 HOUR_MS = 3_600_000
 DAY_MS = 86_400_000
 MAX_INTERVAL_HOURS = 720.0  # between two visits when nobody set a maximum: the cap of the 2015 rule
+GONE = frozenset({404, 410})
 # Answers that say nothing about a page; nor do those from 500 on.
 REFUSED = frozenset({401, 403, 407, 408, 425, 429})
 MAX_CHECKED = 100  # pages visited when somebody asks for a visit at once, those that waited longest
@@ -55,6 +56,7 @@ class AnsweredVisit(msgspec.Struct, gc=False):
     stored: int
     cost_ms: int
     before_ms: int = 0  # when the version before was last seen, by whomever; 0: never
+    before_status: int = 0  # what was answered then
     record_id: UUID | None = None
     difference: Difference | None = None
     listing: FeedListing | None = None
@@ -62,3 +64,9 @@ class AnsweredVisit(msgspec.Struct, gc=False):
     mime: str = ""
     index_ms: float = 0.0  # to index what it brought
     requisites: tuple[int, ...] = ()  # keys of what the page needs to be shown
+
+    @property
+    def never_there(self) -> bool:
+        """Whether there is no such page, nor was one seen before."""
+        before = self.before_status
+        return self.status in GONE and (self.first or before in GONE or not tells_of_page(before))

@@ -16,9 +16,11 @@ from urllib.parse import quote
 import msgspec
 from django.db import transaction
 from django.db.models import F
+from django.utils import translation
 
 from hemeroteca.config import Config
 from hemeroteca.fetch.client import GuardedClient, guarded_names
+from hemeroteca.frontier.reasons import explained_at
 from hemeroteca.instance.public_url import own_address
 from hemeroteca.watch import notice_conditions, services
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
@@ -332,6 +334,9 @@ def message(notices: list[Notice], language: str) -> tuple[str, str]:
         facts = first.facts
         if first.kind == "service":
             facts = {**facts, "before": STATES[language][facts["before"]], "after": STATES[language][facts["after"]]}
+        elif first.kind == "error":
+            with translation.override(language):
+                facts = {**facts, "error": explained_at(facts["error"])}
         return words[first.kind].format(**facts), words[f"{first.kind}-text"].format(**facts).strip()
     parts = [_change_text(notice.facts, words) for notice in notices[:IN_A_DIGEST]]
     if len(notices) > IN_A_DIGEST:

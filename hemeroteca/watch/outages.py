@@ -4,6 +4,7 @@ A host that is down gets a single probe at a time, so that nothing waits to fall
 """
 
 import msgspec
+from django.db.models import Q
 
 from hemeroteca import urls
 from hemeroteca.frontier.models import QueuedVisit
@@ -83,15 +84,18 @@ class Outages:
         sub.failing_since_ms = sub.failing_since_ms or at_ms
         self._state.writes.trouble(sub.id, sub.failures, sub.failing_since_ms, f"{urls.host(url)}: {reason}")
 
-    def well_again(self, sub: ActiveSubscription) -> None:
-        if sub.failures:
+    def well_again(self, sub: ActiveSubscription, key: int) -> None:
+        """A page of it answered. An address that never did stays its trouble, whatever images or sitemaps answer."""
+        self._entrances.pop((sub.id, key), None)
+        if sub.failures and not any(number == sub.id for number, _key in self._entrances):
             sub.failures = sub.failing_since_ms = 0
             self._state.writes.trouble(sub.id, 0, 0, "")
 
     def load_entrances(self, sub: ActiveSubscription) -> None:
         """Addresses of a subscription that were given up before it was taken up."""
         missing = [key for key in sub.seeds if key not in self._state.pages]
-        failed = QueuedVisit.objects.filter(crawl=sub.crawl, page__key__in=missing, state__gte=State.FAILED)
+        error = Q(state=State.DONE, reason__startswith="http-")  # which was captured
+        failed = QueuedVisit.objects.filter(Q(state__gte=State.FAILED) | error, crawl=sub.crawl, page__key__in=missing)
         for key, url, reason in failed.values_list("page__key", "page__url", "reason"):
             if sub.failures:  # it was counted before
                 self._entrances[sub.id, key] = Entrance(url, sub.failures, self._state.now)

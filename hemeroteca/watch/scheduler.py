@@ -32,9 +32,10 @@ from hemeroteca.ingest.rules import ComparisonRules, Judge
 from hemeroteca.predict import policy_of
 from hemeroteca.urls.candidate import Candidate, UrlRole
 from hemeroteca.watch import observations, queries
-from hemeroteca.watch.announcements import GONE, POLL_HOURS, Announcements
+from hemeroteca.watch.announcements import POLL_HOURS, Announcements
 from hemeroteca.watch.answered_visit import (
     DAY_MS,
+    GONE,
     HOUR_MS,
     MAX_CHECKED,
     MAX_INTERVAL_HOURS,
@@ -152,7 +153,10 @@ class Scheduler:
         if not tells_of_page(visit.status):
             self.state.outages.no_answer(sub, visit.key, visit.url, f"http-{visit.status}", visit.at_ms)
             return
-        self.state.outages.well_again(sub)
+        if visit.never_there and visit.key in sub.seeds and visit.key not in self.state.pages:
+            self.state.outages.no_answer(sub, visit.key, visit.url, f"http-{visit.status}", visit.at_ms)
+            return
+        self.state.outages.well_again(sub, visit.key)
         if visit.role == UrlRole.REQUISITE:
             self.state.requisites.seen(sub, site, visit)
             return

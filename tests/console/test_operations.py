@@ -261,7 +261,11 @@ def test_a_crawl_tells_its_log_its_hosts_and_what_it_captured_last(client, world
     assert 'id="log"' in told
     assert "<b>ordered</b>" in told
     assert "of its last run" not in told
-    CrawlEvent.objects.create(crawl=world.crawl, at_ms=1, what="resumed")
+    for what in ("began", "resumed", "began"):  # it was killed between
+        CrawlEvent.objects.create(crawl=world.crawl, at_ms=1, what=what)
+    assert "of its last run" not in client.get(f"/crawls/{world.crawl.pk}").content.decode()
+    for what in ("stopped", "resumed", "began"):
+        CrawlEvent.objects.create(crawl=world.crawl, at_ms=1, what=what)
     assert "of its last run" in client.get(f"/crawls/{world.crawl.pk}").content.decode()
 
 

@@ -4,6 +4,7 @@ A thorough run (THOROUGH=1) kills a crawl of 5,000 pages 20 times."""
 
 import json
 import random
+import sqlite3
 import time
 
 import pytest
@@ -79,3 +80,26 @@ def assert_every_capture_can_be_read(system, expected):
 
 def documents(system):
     return json.loads(system.run("status", "--json").stdout)["documents"]
+
+
+def test_a_crawl_that_was_killed_goes_on_with_what_it_had_counted(tmp_path):
+    with SimWeb(seed=3, hosts=1, pages_per_host=30, crawl_delay=0.01, trouble=0) as web:
+        order = [*web.seed_urls(1), "--delay", "0.1", "--no-requisites", "--no-sitemaps"]
+        undisturbed = System(tmp_path / "undisturbed", resolve=web.resolve).crawl(*order)
+        killed = System(tmp_path / "killed", resolve=web.resolve)
+        process = killed.start("crawl", *order)
+        wait_for(lambda: some_are_counted(killed), "some pages")
+        killed.kill(process)
+        final = killed.crawl(*order)
+        assert {name: final[name] for name in ("pages", "versions", "failed")} == {
+            name: undisturbed[name] for name in ("pages", "versions", "failed")
+        }
+        assert final["seconds"] > 2.0, "of both processes"
+
+
+def some_are_counted(system):
+    """Whether the counts of a run under way are on disk."""
+    try:
+        return any(json.loads(counts).get("pages") for (counts,) in system.rows("SELECT counts FROM crawl"))
+    except sqlite3.OperationalError:  # the database is being made
+        return False

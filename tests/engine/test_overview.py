@@ -5,8 +5,8 @@ import pytest
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.engine.overview import status
-from hemeroteca.frontier import services
-from hemeroteca.frontier.models import Crawl, Host, Page, QueuedVisit
+from hemeroteca.frontier import queries, services
+from hemeroteca.frontier.models import FETCH, Crawl, Host, Page, QueuedVisit
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.rules import CrawlOptions
 
@@ -52,3 +52,17 @@ def test_a_crawl_whose_visits_another_run_of_the_order_took_over_keeps_what_it_c
     Crawl.objects.filter(pk=crawl.pk).update(state=Crawl.State.FINISHED, counts=counts)
     told = next(found for found in status().crawls if found.id == crawl.pk)
     assert told.counts == counts
+
+
+def test_addresses_that_clients_of_the_fleet_asked_for_are_counted_but_not_shown(settings):
+    settings.INSTANCE.create()
+    host, _ = Host.objects.get_or_create(name="example.org")
+    theirs = Crawl.objects.create(fingerprint=f"{FETCH}1", seeds=[], options={}, created_ms=1)
+    ours, _ = services.submit_crawl(SYSTEM, ["https://example.org/"], CrawlOptions(scope=urls.Scope()))
+    for number, (crawl, reason) in enumerate([(theirs, "timeout: a"), (theirs, "dns: b"), (ours, "timeout: c")]):
+        page = Page.objects.create(key=number + 900, url=f"https://example.org/{number}", host=host)
+        QueuedVisit.objects.create(crawl=crawl, page=page, host=host, state=State.FAILED, reason=reason)
+    told = {one.reason: (one.pages, one.example) for one in status().reasons}
+    assert told["timeout"] == (2, "https://example.org/2: timeout: c")
+    assert told["dns"] == (1, "")
+    assert {visit.crawl_id for visit in queries.visits(100)} == {ours.pk}

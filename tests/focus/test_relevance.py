@@ -107,14 +107,18 @@ def test_targets_are_told_by_finds_roots_kinds_and_expressions():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("terms = 3", "terms"),
-        ("[terms]\nwms = 'many'", "terms"),
-        ("colour = 'red'\n[terms]\na = 1", "colour"),
+        ("terms = 3", "terms must be a table of names and values, not a whole number"),
+        ("[terms]\nwms = 'many'", "a value of terms must be a number, not a text"),
+        ("[terms]\nwms = 99", "a value of terms must be a number of at most 10;"),
+        ("colour = 'red'\n[terms]\na = 1", "there is no 'colour'"),
+        ("relevance = 'high'\n[terms]\na = 1", "relevance cannot be 'high'"),
         ("name = 'x'", "no terms"),
         ("[[targets]]\nurl = '('\n[terms]\na = 1", "cannot be used"),
-        ("[tuning]\ndelta = 2\n[terms]\na = 1", "delta"),
-        ("[[away]]\nweight = 2\n[terms]\na = 1", "words"),
-        ("[[away]]\nwords = ['news']\nweight = -1\n[terms]\na = 1", "weight"),
+        ("[tuning]\ndelta = 2\n[terms]\na = 1", "delta of tuning must be a number of at most 1;"),
+        ("[tuning]\ncontext = 1.5\n[terms]\na = 1", "context of tuning must be a whole number, not one with decimals"),
+        ("[[away]]\nweight = 2\n[terms]\na = 1", "'words' is missing in number 1 of away"),
+        ("[[away]]\nwords = 'news'\n[terms]\na = 1", "words of number 1 of away must be a list, not a text"),
+        ("[[away]]\nwords = ['news']\nweight = -1\n[terms]\na = 1", "weight of number 1 of away must be"),
         ("this is no toml", "not TOML"),
     ],
 )
@@ -150,7 +154,7 @@ def away(url: str, anchor: str = "") -> float:
     ("url", "anchor"),
     [
         ("http://a/noticias/12", ""),
-        ("http://noticias.example/", ""),
+        ("http://noticias.diario.example/", ""),
         ("http://a/x", "Noticias"),
         ("http://a/aviso-legal", ""),
         ("http://a/noticias/", "Noticias"),
@@ -158,6 +162,10 @@ def away(url: str, anchor: str = "") -> float:
 )
 def test_words_of_anchor_path_and_host_lead_away_each_once(url, anchor):
     assert away(url, anchor) == pytest.approx(1 - exp(-2))
+
+
+def test_the_name_that_somebody_registered_does_not_lead_away():
+    assert away("http://noticias.example/wms") == away("https://www.aviso-legal.example:8443/x") == 0.0
 
 
 def test_words_that_lead_away_have_weights_and_add_up():

@@ -43,6 +43,7 @@ class World:
         self.missing: set[str] = set()  # pages that are not there
         self.listings: dict[str, list[tuple[str, float]]] = {}
         self._seen: dict[str, float] = {}
+        self._answered: dict[str, int] = {}
         self.scheduler = Scheduler(config.load(**settings), data, lambda: self.now)
         self.scheduler.refresh()
 
@@ -113,6 +114,7 @@ class World:
                 at_ms=int(self.now * 1000),
                 status=404 if url in self.missing else 200,
                 first=last is None,
+                before_status=0 if last is None else self._answered.get(url, 200),
                 changed=changed or last is None,
                 not_modified=not changed and last is not None,
                 bytes=10_000 if changed or last is None else 0,
@@ -124,6 +126,7 @@ class World:
                 title=url.rsplit("/", 1)[-1],
             )
         )
+        self._answered[url] = 404 if url in self.missing else 200
 
 
 class Days:
@@ -177,7 +180,7 @@ def restarted(world: World, tmp_path: Path, **settings: object) -> World:
     """As after a kill: only what was written is there."""
     again = World(tmp_path, world.now, **settings)
     again.changes, again.visits, again.log = world.changes, world.visits, world.log
-    again._seen, again.found = world._seen, world.found
+    again._seen, again._answered, again.found = world._seen, world._answered, world.found
     return again
 
 

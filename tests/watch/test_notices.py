@@ -202,6 +202,12 @@ def test_repeated_failures_are_told_once_and_so_is_the_recovery(receiver):
     assert list(Notice.objects.order_by("pk").values_list("kind", flat=True)) == ["error", "recovered"]
     fail(4, 2000)
     assert Notice.objects.filter(kind="error").count() == 2
+    (told,) = [notice for notice in Notice.objects.filter(kind="error") if notice.facts["failures"] == 4]
+    assert "news.test: no answer in time" in notices.message([told], "en")[1]
+    told.facts["error"] = "news.test: http-503"
+    assert "Último motivo: news.test: el servidor no está disponible (503)" in notices.message([told], "es")[1]
+    told.facts["error"] = "news.test: tls: certificate has expired"
+    assert "news.test: no secure connection to its host (certificate has expired)" in notices.message([told], "en")[1]
     assert deliver() == 3
     assert subscription.pk == json.loads(receiver.requests[0][3])["events"][0]["subscription"]
 

@@ -214,3 +214,27 @@ def test_the_visit_of_another_crawl_does_not_end_the_one_under_way(tmp_path):
     assert due.key in world.scheduler.state.under_way
     world.scheduler.ended([given_up(due)])
     assert due.key not in world.scheduler.state.under_way
+
+
+@pytest.mark.parametrize("engine", ["goes on", "is restarted"])
+def test_an_address_that_is_not_there_from_the_first_visit_is_told_until_it_is(tmp_path, engine):
+    sub = subscribe()
+    world = World(tmp_path)
+    world.missing.add("https://news.test/")
+    world.add(sub, "https://news.test/", [])
+    world.add(sub, "https://news.test/other", [])  # another page that answers does not make it well
+    sub.refresh_from_db()
+    assert (sub.failures, sub.last_error) == (1, "news.test: http-404")
+    assert not WatchedPage.objects.filter(url="https://news.test/").exists()
+    QueuedVisit.objects.filter(page__url="https://news.test/").update(state=1, reason="http-404")  # as kept
+    if engine == "is restarted":
+        world = restarted(world, tmp_path)
+    world.missing.add("https://news.test/")
+    world.run(24, step=0.05)
+    sub.refresh_from_db()
+    assert 4 <= sub.failures <= 7
+    world.missing.clear()
+    world.run(24, step=0.05)
+    sub.refresh_from_db()
+    assert (sub.failures, sub.last_error) == (0, "")
+    assert WatchedPage.objects.filter(url="https://news.test/").exists()

@@ -63,10 +63,14 @@ def state(row: "Subscription") -> tuple[str, str]:
         return "paused", ""
     if row.fault:
         return "stopped", f"the engine cannot work with it: {row.fault}"
+    if not row.failures:
+        return "active", ""
+    from hemeroteca.frontier.reasons import explained_at
+
+    why = explained_at(row.last_error)
     if row.failures >= 3:
-        since = moment(row.failing_since_ms)
-        return "failing", f"{row.failures} visits in a row since {since}; last: {row.last_error}"
-    return "active", f"the last visit failed: {row.last_error}" if row.failures else ""
+        return "failing", f"{row.failures} visits in a row since {moment(row.failing_since_ms)}; last: {why}"
+    return "active", f"the last visit failed: {why}"
 
 
 def mode(row: "Subscription") -> str:

@@ -119,8 +119,10 @@ def check(
 def _missing(row: "Subscription", found: "Checked") -> str:
     """Why not all pages were visited, and where to look for the rest."""
     if found.failed:
+        from hemeroteca.frontier.reasons import explained_at
+
         row.refresh_from_db(fields=["last_error"])
-        return f", {found.failed} without an answer ({row.last_error}); they are tried again later"
+        return f", {found.failed} without an answer ({explained_at(row.last_error)}); they are tried again later"
     if found.visited < found.pages:
         return f"; the others are still under way: `hemeroteca watch show {row.pk}` tells of them"
     return ""

@@ -35,6 +35,7 @@ class WatchSink:
                 status=status,
                 first=not visit.digest,
                 before_ms=visit.visited_ms if visit.digest else 0,
+                before_status=visit.status,
                 changed=not arrival.unchanged,
                 not_modified=status == 304,
                 bytes=done.size if status != 304 else 0,
