@@ -7,7 +7,7 @@
     python -m bench.spelling unpacked [LANGUAGE …]
 
 A model is learned from the texts of one language (and one from all of them, as an archive has them), by
-`hemeroteca.search.learn` with its defaults, which reads the beginning of each; the rest is left out here. English
+`search.maintenance.learn` with its defaults, which reads the beginning of each; the rest is left out here. English
 mistakes are people's (codespell's list); those of other languages are made: a letter left out, doubled, swapped or of a
 neighbouring key, and what is heard the same (b/v, h, ll/y, g/j, c/s/z, qu/k). Words that are asked for stand in the
 texts at least five times, the mistakes never. SymSpell gets the same words and frequencies.

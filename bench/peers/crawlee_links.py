@@ -2,7 +2,7 @@
 
 Its queue is in memory (on disk, as it is by itself, a page costs it twice as much) and it may not slow down by itself.
 
-python crawlee_links.py http://127.0.0.1:PORT/ MOST_PAGES
+python crawlee_links.py http://127.0.0.1:PORT/ MAX_PAGES
 """
 
 import asyncio
