@@ -4,6 +4,7 @@ Services raise them; the API answers them as problem details, the console as pag
 code. A message names the thing, the reason and the next step. `code` is for programs and does not change.
 """
 
+import errno
 import re
 from pathlib import Path
 from typing import ClassVar
@@ -64,6 +65,13 @@ class CannotWrite(Refused):
         super().__init__(
             f"cannot write {target}: {reason} ({place}); name another place, or make room and rights there"
         )
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether there was no room to write. SQLite tells that in words."""
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return "disk is full" in str(error)
 
 
 def in_words(error: Exception) -> str:

@@ -28,6 +28,7 @@ class CaptureWriter:
                 url=capture.url,
                 captured_ms=capture.captured_ms,
                 request_head=capture.request_head,
+                sent=capture.sent,
                 response_head=capture.response_head,
                 ip=capture.ip,
                 protocol=capture.protocol,
@@ -35,6 +36,7 @@ class CaptureWriter:
                 original=original,
                 not_modified=capture.not_modified or capture.status == 304,
                 final_url=capture.final_url,
+                device=capture.device,
             )
             made = records(repeated, body_size=done.size)
         if made is None:

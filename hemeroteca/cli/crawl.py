@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import IO, TYPE_CHECKING, Annotated, Literal
@@ -12,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hemeroteca.cli import common
+from hemeroteca.errors import is_disk_full
 
 if TYPE_CHECKING:
     from hemeroteca.engine.loop import Engine
@@ -140,15 +142,16 @@ def _work(crawl_id: int, json: bool, readers: "list[ReaderProcess]") -> None:
 
 def _run_engine(crawl_id: int, display: "_Display", readers: "list[ReaderProcess]") -> None:
     from django.conf import settings
+    from django.db import OperationalError
 
     from hemeroteca.config import ConfigError
-    from hemeroteca.engine.ledger import DiskFullError
     from hemeroteca.engine.loop import Engine
     from hemeroteca.engine.rebuild import repair
     from hemeroteca.engine.search_upkeep import refresh
     from hemeroteca.frontier import services
     from hemeroteca.frontier.models import Crawl
     from hemeroteca.search.index import SearchError
+    from hemeroteca.warc.writer import WarcWriteError
 
     try:
         repair(settings.CONFIG, settings.INSTANCE)
@@ -160,9 +163,18 @@ def _run_engine(crawl_id: int, display: "_Display", readers: "list[ReaderProcess
         engine.run()
         if not _Interrupt.happened:
             refresh(settings.INSTANCE, settings.CONFIG.index_heap_bytes)
-    except (DiskFullError, SearchError, ConfigError, OSError) as error:
-        Crawl.objects.filter(pk=crawl_id).update(state=Crawl.State.STOPPED, stop_reason=str(error)[:500])
-        common.give_up(str(error))
+    except (SearchError, ConfigError, OSError, OperationalError) as error:
+        reason = str(error)
+        if is_disk_full(error) and not isinstance(error, WarcWriteError):
+            reason = (
+                f"the disk of {settings.INSTANCE.data} is full; make room and start again: "
+                "the crawl goes on where it stopped"
+            )
+        elif isinstance(error, OperationalError):
+            raise
+        with suppress(OperationalError):  # the reason is written where there is no room
+            Crawl.objects.filter(pk=crawl_id).update(state=Crawl.State.STOPPED, stop_reason=reason[:500])
+        common.give_up(reason)
 
 
 def _follow(crawl_id: int, display: "_Display") -> IO[str] | None:

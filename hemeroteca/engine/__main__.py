@@ -10,8 +10,10 @@ import sys
 import time
 
 from hemeroteca import config as settings_of_instance
+from hemeroteca.errors import is_disk_full
 from hemeroteca.ingest.pool import fork_readers
 
+log = logging.getLogger(__name__)
 JOBS_SECONDS = 1.0  # between looks at jobs that wait
 
 
@@ -24,10 +26,12 @@ def main() -> None:
     schema.load_machinery()
     from django.conf import settings
 
+    from hemeroteca.engine.ledger import DiskFullError
     from hemeroteca.engine.loop import Engine
     from hemeroteca.engine.rebuild import repair
     from hemeroteca.jobs import queries
     from hemeroteca.jobs.runner import Runner
+    from hemeroteca.search.index import IndexWriteError
 
     config, instance = settings.CONFIG, settings.INSTANCE
     runner = Runner()
@@ -59,11 +63,17 @@ def main() -> None:
     if runner.stopped:
         return
     runner.drain(exclusive=True, locked=True)
-    repair(config, instance)
-    engine = Engine(config, instance, readers=readers, tick=look)
-    if runner.stopped:
-        engine.stop("the engine was stopped")
-    engine.run()
+    try:
+        repair(config, instance)
+        engine = Engine(config, instance, readers=readers, tick=look)
+        if runner.stopped:
+            engine.stop("the engine was stopped")
+        engine.run()
+    except Exception as error:
+        if not isinstance(error, DiskFullError | IndexWriteError) and not is_disk_full(error):
+            raise
+        log.error("the engine cannot go on: %s", error)
+        sys.exit(1)
     engine = None
     if not runner.stopped:
         runner.drain(exclusive=True, locked=True)

@@ -17,6 +17,7 @@ from hemeroteca.jobs import ActiveJob, Interrupted, kind
 from hemeroteca.jobs import services as job_services
 from hemeroteca.jobs.models import Job
 from hemeroteca.warc import WarcReadError
+from hemeroteca.warc.writer import WarcWriteError
 
 
 class Import(msgspec.Struct):
@@ -92,6 +93,8 @@ def import_archives(job: ActiveJob, order: Import) -> importing.Imported:
                 job.log("the captures are kept; the engine at work on this folder makes them findable")
                 instance.wake("engine")
                 rebuild.wait_until_read(config, instance)
+    except WarcWriteError as error:
+        raise Refused(f"{error}: what was taken stays")
     except OSError as error:
         raise CannotWrite(instance.data, error)
     if done.stopped:

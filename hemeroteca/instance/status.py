@@ -46,8 +46,11 @@ def write_engine_status(instance: Instance, figures: EngineStatus | None) -> Non
         path.unlink(missing_ok=True)
         return
     draft = path.with_suffix(".new")
-    draft.write_bytes(msgspec.json.encode(figures))
-    os.replace(draft, path)
+    try:
+        draft.write_bytes(msgspec.json.encode(figures))
+        os.replace(draft, path)
+    except OSError:  # a full disk is told by who cannot keep a capture
+        draft.unlink(missing_ok=True)
 
 
 def read_engine_status(instance: Instance) -> EngineStatus | None:

@@ -87,7 +87,7 @@ def _whole(capture: Capture, digest: str) -> Records:
     record_id = capture.record_id or new_id(ms)
     size = capture.size
     head = stored_head(capture.response_head, size) if capture.response_head else b""
-    content_type = HTTP_RESPONSE if head else _safe_value(capture.content_type) or "application/octet-stream"
+    content_type = HTTP_RESPONSE if head else _safe_value(capture.content_type)
     fields = about = _about(capture, kind)
     if capture.device:
         fields += f"{DEVICE}: {safe_url(capture.device)}\r\n"
@@ -347,7 +347,7 @@ def _top(
     return (
         f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{record_id}>\r\nWARC-Date: {iso(ms)}\r\n"
         f"{fields}"
-        f"Content-Type: {content_type}\r\n"
+        + (f"Content-Type: {content_type}\r\n" if content_type else "")
         + (f"WARC-Payload-Digest: {payload}\r\n" if payload else "")
         + f"WARC-Block-Digest: {block}\r\nContent-Length: {length}\r\n\r\n"
     ).encode()

@@ -271,7 +271,10 @@ def _exchange(record: Record, name: str, offset: int, spool: Path, flaw: str = "
         note = f"the last parts of the record of {url} are not here; what there is was taken"
     elif not note and (damage := flaw or next(iter(record.problems()), "")):
         note = f"the record of {url} is damaged: {damage}"
-    data, path = spooled(body, spool)
+    beside = kind == "revisit" and record.size and not note  # some tool wrote the payload that the record leaves out
+    if beside:
+        note = f"the revisit of {url} has {record.size} bytes of its own, which are not taken"
+    data, path = spooled(body, spool) if kind != "revisit" else (b"", "")
     capture = Capture(
         url=keys.address_about(kind, url, record.record_id) if kind in keys.ABOUT else url,
         captured_ms=moment,
@@ -301,7 +304,8 @@ def _exchange(record: Record, name: str, offset: int, spool: Path, flaw: str = "
             capture.content_type = fields.get("content-type", "")
     container = fields.get("warc-refers-to-container", "").removeprefix("file://")[:200]
     believed = stated if kind != "revisit" and record.has_payload(stated, body) else ""
-    return Exchange(capture, name, offset, believed, note, container, _names(record), bool(record.missing) or in_parts)
+    partial = bool(record.missing or in_parts or beside)
+    return Exchange(capture, name, offset, believed, note, container, _names(record), partial)
 
 
 def _relations(fields: dict[str, str]) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 A damaged place is reported and skipped: reading goes on at the next record that can be found.
 """
 
-import errno
 import io
 import os
 import re
@@ -15,6 +14,7 @@ from typing import IO, cast
 import msgspec
 from isal import isal_zlib
 
+from hemeroteca.errors import is_disk_full
 from hemeroteca.warc import zstd
 from hemeroteca.warc.stored_record import ANY, IS_WARC, UNREADABLE, GzipMember, Record, next_record
 
@@ -139,7 +139,7 @@ def _zeros(fd: int, offset: int, end: int) -> Damage | None:
 
 def _reason_of(error: Exception) -> str:
     """Why a place cannot be read. That our own disk is full is no fault of it."""
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if is_disk_full(error):
         raise error
     unpacking = isinstance(error, cast("type[Exception]", isal_zlib.error))
     return f"a record is damaged and cannot be unpacked ({error})" if unpacking else str(error)

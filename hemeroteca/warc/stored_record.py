@@ -263,7 +263,7 @@ def _named_fields(stream: IO[bytes]) -> dict[str, str]:
         if not line:
             return headers
         if line[:1] in b" \t" and name:
-            headers[name] += " " + _text(line).strip()
+            headers[name] = f"{headers[name]} {_text(line).strip()}".strip()
             continue
         key, _, value = _text(line).partition(":")
         key = key.strip().lower()

@@ -40,7 +40,7 @@ def from_http_date(text: str) -> int | None:
 def from_iso(text: str) -> int | None:
     """Milliseconds of a WARC-Date or any ISO 8601 time (UTC when it names no zone), or None."""
     try:
-        text = text.strip()
+        text = text.strip().upper()
         if "." in text:
             text = _FRACTION.sub(lambda m: m[0][:7], text)
         moment = datetime.fromisoformat(text)

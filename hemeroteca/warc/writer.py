@@ -33,6 +33,9 @@ MAX_TAIL = 256 << 20
 class WarcWriteError(OSError):
     """A record could not be written; the file was put back to its state before the record."""
 
+    def __str__(self) -> str:
+        return self.strerror or "the file could not be written"
+
 
 class ClosedFile(NamedTuple):
     name: str

@@ -341,3 +341,49 @@ def test_what_repeats_a_repetition_keeps_its_length_when_the_original_is_erased(
     erasure.erase(archive.folder, row, list(erasure.selected(wanted)), lambda *_: None)
     kept = [(one.kind, one.location(archive.folder).read().header("content-length")) for one in queries.all_rows()]
     assert kept == [("response", str(len(body))), ("revisit", str(len(body)))]
+
+
+def test_folded_fields_and_dates_in_small_letters_are_read(tmp_path, take):
+    folded = {"WARC-Type": "\r\n\tresponse", "WARC-Date": "\r\n 2024-01-01T00:00:00Z", "Content-Type": ""}
+    small = {"WARC-Date": "2024-01-02t00:00:00.5z"}
+    (tmp_path / "a.warc").write_bytes(records((folded, HEAD + b"one"), (small, HEAD + b"two")))
+    done = take(tmp_path / "a.warc")
+    assert (done.taken, done.lost, done.problems) == (2, 0, [])
+    assert [row.captured_ms for row in queries.captures_of("http://a.example/")] == [
+        start_ms("20240101"),
+        start_ms("20240102") + 500,
+    ]
+
+
+def test_a_type_that_nobody_stated_is_not_invented(tmp_path, take):
+    bare = {"WARC-Type": "resource", "Content-Type": "", "WARC-Target-URI": "http://a.example/data"}
+    (tmp_path / "a.warc").write_bytes(records((bare, b"one")))
+    assert take(tmp_path / "a.warc").taken == 1
+    (row,) = queries.all_rows()
+    assert (row.mime, row.location(tmp_path / "warc").read().mime) == ("", "")
+
+
+def test_what_a_revisit_holds_of_its_own_is_told(tmp_path, take):
+    revisit = {"WARC-Type": "revisit", "WARC-Payload-Digest": "sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}
+    (tmp_path / "a.warc").write_bytes(records((revisit, HEAD + b"its payload")))
+    done = take(tmp_path / "a.warc")
+    assert (done.taken, done.waiting, done.lost) == (1, 1, 1)
+    assert "has 11 bytes of its own" in done.problems[0].reason
+    assert IndexedCapture.objects.get().body_size == 0
+
+
+def test_what_was_sent_stays_with_an_answer_that_repeats_another(tmp_path, take):
+    asked = {"WARC-Type": "request", "Content-Type": "application/http; msgtype=request"}
+    post = b"POST / HTTP/1.1\r\nHost: a.example\r\nContent-Type: text/plain\r\n\r\nday=2"
+    revisit = {"WARC-Type": "revisit", "WARC-Date": "2024-01-02T00:00:00Z", "WARC-Refers-To": _ID.format(0)}
+    (tmp_path / "a.warc").write_bytes(
+        records(
+            ({}, HEAD + b"the same"),
+            (revisit, HEAD),
+            (asked | {"WARC-Date": revisit["WARC-Date"], "WARC-Concurrent-To": _ID.format(1)}, post),
+        )
+    )
+    done = take(tmp_path / "a.warc")
+    assert (done.taken, done.repeated, done.lost) == (2, 1, 0)
+    (again,) = queries.all_rows("kind = %s", ["revisit"])
+    assert export.request_of(tmp_path / "warc", again)[0].payload() == b"day=2"

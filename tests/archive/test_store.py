@@ -101,11 +101,11 @@ def test_copies_can_stay(archive):
 
 def test_pruning_reaches_files_in_the_store(archive, address):
     offload(archive)
-    assert prune(archive.folder, Selection(), Retention(older_than_ms=start_ms("2025")), dry_run=False).captures == 2
+    assert prune(archive.folder, Selection(), Retention(older_than_ms=start_ms("2025")), dry_run=False).captures == 1
     assert verify(archive.folder).troubles == []
     names = set(store.open_store(address).files()) | {path.name for path in archive.folder.glob("*.warc.gz")}
     assert names == set(WarcFile.objects.values_list("name", flat=True))
-    assert len(list(queries.all_rows())) == 5
+    assert len(list(queries.all_rows())) == 6
 
 
 def test_a_file_that_is_nowhere_is_told(archive, address):

@@ -1,10 +1,18 @@
 """What happens to open files when writing fails."""
 
+import errno
+from types import SimpleNamespace
+
 import pytest
+import typer
+from django.db import OperationalError
+from django.db.models import QuerySet
 
 from hemeroteca import config
+from hemeroteca.cli import crawl
 from hemeroteca.engine.ledger import Ledger
 from hemeroteca.instance import Instance
+from hemeroteca.instance.status import EngineStatus, read_engine_status, write_engine_status
 from hemeroteca.search.index import IndexWriteError
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
@@ -23,3 +31,27 @@ def test_an_index_that_died_of_a_full_disk_does_not_hide_it_nor_keep_the_warc_fi
     monkeypatch.setattr(ledger.archive, "abandon", lambda: done.append("warcs"))
     ledger.abandon()
     assert done == ["warcs"]
+
+
+@pytest.mark.parametrize("error", [OperationalError("database or disk is full"), OSError(errno.ENOSPC, "no room")])
+def test_a_full_disk_ends_a_crawl_with_what_to_do(tmp_path, monkeypatch, settings, capsys, error):
+    """SQLite, the index and plain files tell it each in another way, and the reason may not be written either."""
+
+    def full(*_):
+        raise error
+
+    def unwritten(*_, **__):
+        raise OperationalError("database or disk is full")
+
+    settings.INSTANCE = Instance(tmp_path)
+    monkeypatch.setattr("hemeroteca.engine.rebuild.repair", full)
+    monkeypatch.setattr(QuerySet, "update", unwritten)
+    with pytest.raises(typer.Exit):
+        crawl._run_engine(1, SimpleNamespace(show_engine=None), [])
+    assert f"the disk of {tmp_path} is full; make room and start again" in capsys.readouterr().err
+
+
+def test_a_status_that_cannot_be_written_ends_nothing(tmp_path):
+    instance = Instance(tmp_path / "gone")
+    write_engine_status(instance, EngineStatus(1, 1, 1))
+    assert read_engine_status(instance) is None
