@@ -122,7 +122,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
         entry = reasons.setdefault((name, code), ReasonStatus(code, name, 0, ""))
         entry.pages += row["pages"]
         if row["example"] and not entry.example:
-            entry.example = f"{row['example']}: {row['reason']}"
+            entry.example = row["example"] if row["reason"] == code else f"{row['example']}: {row['reason']}"
     return Status(
         running=live is not None,
         engine=live,

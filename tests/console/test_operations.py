@@ -13,7 +13,10 @@ from hemeroteca.frontier import services
 from hemeroteca.frontier.models import Crawl, CrawlEvent, CrawlOrder, Host, Page, QueuedVisit
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.rules import CrawlOptions
+from hemeroteca.instance import processes
+from hemeroteca.instance.supervisor import ProcessFacts
 from hemeroteca.jobs.models import Job
+from tests.console.conftest import PASSWORD
 
 database = [pytest.mark.django_db, pytest.mark.database]
 
@@ -307,3 +310,19 @@ class TestKeptOrdersInABrowser:
         page.look("processes")
         page.goto(f"{page.site}/logs")
         page.look("logs")
+
+    def test_every_button_of_the_processes_is_within_the_screen(self, visit, administrator, monkeypatch):
+        since = 1_795_000_000_000
+        kept = [
+            ProcessFacts("web", "running", 3231, since, 1, may_stop=False),
+            ProcessFacts("engine", "running", 3232, since, 12, "code 0"),
+            ProcessFacts("jobs-2", "asleep", 0, since, 2, "code 0"),
+        ]
+        monkeypatch.setattr(processes, "processes", lambda _: [processes.Process(one, 133_000_000) for one in kept])
+        page = visit("/sign-in?next=/workers", locale="es-ES")
+        page.locator("input[name=name]").fill(administrator.name)
+        page.locator("input[name=password]").fill(PASSWORD)
+        page.keyboard.press("Enter")
+        page.get_by_role("button", name="Detener jobs-2").wait_for()
+        cut = "[...document.querySelectorAll('main .scroll')].filter(box => box.scrollWidth > box.clientWidth).length"
+        assert page.evaluate(cut) == 0

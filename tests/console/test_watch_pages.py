@@ -434,3 +434,16 @@ class TestInABrowser:
         page.get_by_text("auto").first.wait_for()
         assert page.locator(".strip").count() == 3
         page.look("outcome")
+
+
+def test_a_site_whose_address_is_not_there_says_so(client, world, administrator):
+    sub = Subscription.objects.create(
+        name="nada", url="https://nada.example/", scope={"kind": "page"}, crawl=world.crawl, created_ms=1,
+        failures=1, failing_since_ms=1, last_error="nada.example: http-404",
+    )  # fmt: skip
+    client.force_login(administrator)
+    for path in ("/watch", f"/watch/{sub.pk}"):
+        told = client.get(path, headers={"accept-language": "es"}).content.decode()
+        assert "falló la última visita" in told
+        assert "nada.example: el servidor no la tiene (404)" in told
+    assert "Todavía no ha respondido ninguna página." in told

@@ -186,3 +186,13 @@ def test_policies_are_simulated_as_a_job_on_the_history_of_a_subscription(tmp_pa
     done = CliRunner().invoke(command_line("predict"), ["predict", "calibrate", "--json"])
     assert json.loads(done.stdout)["visits"] >= 5
     assert Job.objects.filter(kind="predict.calibrate", state="done").exists()
+
+
+def test_an_address_that_is_not_there_is_told_by_list_and_show(run, tmp_path):
+    sub = services.subscribe(SYSTEM, Order(url=LONG))[0]
+    world = World(tmp_path)
+    world.missing.add(LONG)
+    world.add(sub, LONG, [])
+    for command in (["list"], ["show", str(sub.pk)]):
+        assert "the last visit failed: news.test: the server does not have it (404)" in run(*command).stdout, command
+    assert "none of its pages has answered yet" in run("show", str(sub.pk)).stdout

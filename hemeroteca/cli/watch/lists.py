@@ -82,7 +82,7 @@ def show(
         common.tell({**known, "shown": [shared.page_facts(page, language) for page in found]})
         return
     state, reason = shared.state(row)
-    known = {"id": row.pk, "state": f"{state} ({reason})" if reason else state, **known}
+    known = {"id": row.pk, "state": "", **known} | {"state": f"{state} ({reason})" if reason else state}
     for name, value in known.items():
         if value not in ("", None, [], {}, False) and name not in UNSAID:
             said = common.printable(", ".join(value) if isinstance(value, list) else value)
@@ -99,7 +99,8 @@ def show(
     ]
     typer.echo("")
     columns = ("visits", "changes", "group", "last visit", "next about", "page")
-    shared.show(columns, rows, f"none of its pages has been visited yet{_who_visits(row)}" if pages else "")
+    nothing = "none of its pages has answered yet" if row.failures else "none of its pages has been visited yet"
+    shared.show(columns, rows, f"{nothing}{_who_visits(row)}" if pages else "")
 
 
 def pages(

@@ -108,9 +108,9 @@ class FrontierSink:
         elif status in reason_codes.PASSING:
             state, reason = State.FAILED, f"http-{status} after {visit.attempts + 1} tries"
         elif status >= 400:
-            if visit.role != UrlRole.SITEMAP:
+            if visit.role != UrlRole.SITEMAP:  # which is looked for everywhere
                 run.counts.failed += 1
-            run.count_note(f"http-{status}")  # the error page is captured
+                run.count_note(f"http-{status}")  # the error page is captured
             reason = f"http-{status}; {reason}" if reason else f"http-{status}"
         elif trip.result.failure:
             reason = f"{reason_codes.failure_text(trip.result)}; {reason}"
