@@ -102,7 +102,7 @@ def test_a_folder_with_something_in_it_is_not_written_into(instance: Path, tmp_p
 
 
 @pytest.mark.parametrize(
-    "step, error",
+    ("step", "error"),
     [
         ("shutil.copy2", "OSError(28, 'No space left on device')"),
         ("backup._copy_database", "sqlite3.OperationalError('database or disk is full')"),
