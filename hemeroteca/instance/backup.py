@@ -72,8 +72,9 @@ def copy(
         if not target.is_dir():
             raise CannotWrite(target, error)
         raise BackupError(f"{error.filename} went while it was to be copied; try again in a new folder")
-    except OSError as error:
-        raise BackupError(f"the copy in {target} is not whole ({error}); make room and try again in a new folder")
+    except (OSError, sqlite3.OperationalError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise BackupError(f"the copy in {target} is not whole ({reason}); make room and try again in a new folder")
     for path in target.rglob("*"):
         if path.is_file():
             report.files += 1
@@ -118,7 +119,8 @@ def _copy_index(instance: Instance, copied: Instance) -> None:
             links = Path(folder) / str(number)
             try:
                 if _linked(instance.index_dir, links):
-                    shutil.copytree(links, copied.index_dir, dirs_exist_ok=True)
+                    for source, place in _files(links, links):
+                        _copy_file(source, copied.index_dir / place)
                     return
             except FileNotFoundError:
                 continue  # a file was merged into another just now

@@ -64,7 +64,7 @@ class RemoteStore:
             self._store = from_url(address, **options)
         except Exception as error:  # obstore has a class for each cause; all mean that the address cannot be used
             raise StoreError(
-                f"archive_store {address!r} cannot be used ({error}); write for instance s3://bucket/prefix"
+                f"archive_store {address!r} cannot be used ({_reason(error)}); write for instance s3://bucket/prefix"
             )
 
     def files(self) -> dict[str, int]:
@@ -80,7 +80,9 @@ class RemoteStore:
         except FileNotFoundError:
             return None
         except Exception as error:
-            raise StoreError(f"{self.address} does not answer for {name} ({error}); check the network and AWS_*")
+            raise StoreError(
+                f"{self.address} does not answer for {name} ({_reason(error)}); check the network and AWS_*"
+            )
 
     def read(self, name: str, offset: int, size: int) -> bytes:
         with self._store_errors(f"read {name} from"):
@@ -120,7 +122,14 @@ class RemoteStore:
         except StoreError:
             raise
         except Exception as error:
-            raise StoreError(f"cannot {what} {self.address} ({error}); check the network, the bucket and AWS_*")
+            raise StoreError(
+                f"cannot {what} {self.address} ({_reason(error)}); check its room, the network, the bucket and AWS_*"
+            )
+
+
+def _reason(error: Exception) -> str:
+    """What obstore says, without the many lines in which it says it again for its makers."""
+    return str(error).partition("\n")[0]
 
 
 @lru_cache(8)

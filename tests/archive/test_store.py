@@ -70,8 +70,9 @@ def test_the_contract(address, tmp_path):
     place.delete("a.warc.gz")
     place.delete("a.warc.gz")
     assert place.files() == {}
-    with pytest.raises(store.StoreError, match=r"a\.warc\.gz"):
+    with pytest.raises(store.StoreError, match=r"a\.warc\.gz") as told:
         place.read("a.warc.gz", 0, 10)
+    assert "\n" not in str(told.value)
 
 
 def test_an_archive_reads_the_same_from_the_store(archive, tmp_path):

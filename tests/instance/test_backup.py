@@ -101,6 +101,31 @@ def test_a_folder_with_something_in_it_is_not_written_into(instance: Path, tmp_p
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.parametrize(
+    ("step", "error"),
+    [
+        ("shutil.copy2", "OSError(28, 'No space left on device')"),
+        ("backup._copy_database", "sqlite3.OperationalError('database or disk is full')"),
+    ],
+)
+def test_a_full_disk_is_told_once(instance: Path, tmp_path: Path, step: str, error: str) -> None:
+    """Whether the index, with its many files, or the database meets it."""
+    program = f"""
+import shutil, sqlite3
+from hemeroteca.cli import main
+from hemeroteca.instance import backup
+def full(*_, **__):
+    raise {error}
+{step} = full
+main()
+"""
+    told = commands.run(program, instance, "backup", tmp_path / "copy", code=1).stderr
+    assert "is not whole" in told
+    assert len(told.splitlines()) == 1
+    assert len(told) < 400
+    assert not list(instance.glob("backup-*"))
+
+
 def test_the_data_folder_is_not_copied_into_itself(instance: Path) -> None:
     assert "inside the data folder" in run(instance, "backup", instance / "copy", code=1).stderr
     assert not (instance / "copy").exists()
