@@ -4,7 +4,7 @@ loop             the engine: it holds all parts, and each part gets the engine; 
 orders           what people and subscriptions ask: crawls to begin, stop and end, settings of sites, pages due
 
 The way of a visit:
-visits           leased, admitted, fetched, then handed to intake, tried later or ended;  reasons: why, in words
+visits           leased, admitted, fetched, then handed to intake, tried later or ended;  reason_codes: why
 robots_visits    robots.txt on its way, while the visit that needs it keeps its lease
 browser_visits   visits by browser;  rendering: the browser itself
 intake           captures on their way through the ingest processes

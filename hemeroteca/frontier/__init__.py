@@ -21,6 +21,7 @@ until its ending is committed, so a crash costs at most one more request per pag
     robots        robots.txt per origin, in memory and on disk
     traps         pages that say nothing new and lead on for ever: their links are held back
     crawl_orders  orders that are kept, given again by hand or by the clock
+    reasons       why a page was not captured, in words for people
     takedowns     addresses that nothing captures any more, with reason
     statements    batched SQL on the hot path, the same on SQLite and PostgreSQL
     site_settings what people set for a site;  crawl_counts: what a run of a crawl came to
