@@ -320,7 +320,7 @@ class TestStatusAndCrawls:
         for expected in (
             "42.0",
             "17",
-            "http-500",
+            "the server failed (500)",
             "robots.txt",
             "evil.example",
             "30 s",

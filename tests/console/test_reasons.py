@@ -56,7 +56,7 @@ def test_the_status_page_says_reasons_in_spanish_and_keeps_the_details(client, w
     assert "falló el servidor (500)" in page
     assert "lo prohíbe robots.txt" in page
     assert "el servidor no está disponible (503)" in page, "why a host waits"
-    assert "http-500 after 3 tries" in page
+    assert "robots.txt: Disallow: /privado" in page
 
 
 REFUSED = [  # what a person may send from a form that stands there, and is refused
