@@ -182,25 +182,26 @@ def _keep_payloads(folder: Path, found: list[CaptureRow]) -> list[CaptureRow]:
     staying.sort(key=lambda one: (str(one.refers_to), one.captured_ms, one.id))
     writer = WarcWriter(folder, max_bytes=1 << 62, max_seconds=float("inf"))
     changes: list[tuple[CaptureRow, str, int, int, str, int, UUID | None]] = []
-    for name, group in groupby(staying, key=lambda one: one.refers_to):
-        assert name is not None
-        holder: warc.Original | None = None
-        source = originals[name].location(folder).read()
-        for one in group:
-            again = export.exchange_again(folder, one, source, holder)
-            with (
-                nullcontext(warc.records(again, body_size=one.body_size))
-                if holder
-                else export.with_payload(again, source)
-            ) as records:
-                target, offset = writer.append(records.source)
-            if (request := export.request_of(folder, one)) is not None:
-                writer.append(request[1])
-            status = source.status if holder is None and one.status == 304 else one.status
-            refers_to = holder.record_id if holder is not None else None
-            changes.append((one, target, offset, records.main.length, records.main.kind, status, refers_to))
-            holder = holder or warc.Original(one.record_id, one.url, one.captured_ms, one.digest)
-    writer.sync()
+    with writer.all_or_nothing():
+        for name, group in groupby(staying, key=lambda one: one.refers_to):
+            assert name is not None
+            holder: warc.Original | None = None
+            source = originals[name].location(folder).read()
+            for one in group:
+                again = export.exchange_again(folder, one, source, holder)
+                with (
+                    nullcontext(warc.records(again, body_size=one.body_size))
+                    if holder
+                    else export.with_payload(again, source)
+                ) as records:
+                    target, offset = writer.append(records.source)
+                if (request := export.request_of(folder, one)) is not None:
+                    writer.append(request[1])
+                status = source.status if holder is None and one.status == 304 else one.status
+                refers_to = holder.record_id if holder is not None else None
+                changes.append((one, target, offset, records.main.length, records.main.kind, status, refers_to))
+                holder = holder or warc.Original(one.record_id, one.url, one.captured_ms, one.digest)
+        writer.sync()
     with transaction.atomic():
         numbers = services.acknowledge(writer.sizes())
         for one, target, offset, length, kind, status, refers_to in changes:

@@ -140,10 +140,9 @@ def rewrite(folder: Path, name: str, gone: set[int], records: Collection[UUID] =
     without.update(records)
     writer = WarcWriter(folder, max_bytes=1 << 62, max_seconds=float("inf"), prefix=name.split("-")[0])
     moved: list[tuple[int, str, int]] = []
-    with store.local_copy(folder, name) as path, path.open("rb") as source:
+    with writer.all_or_nothing(), store.local_copy(folder, name) as path, path.open("rb") as source:
         for found in scan.scan(path, old.size):
             if isinstance(found, scan.Damage):
-                writer.abandon()
                 raise stored_record.WarcReadError(
                     f"{name} is damaged at {found.offset} ({found.reason}); run `hemeroteca archive verify` first"
                 )
@@ -158,7 +157,7 @@ def rewrite(folder: Path, name: str, gone: set[int], records: Collection[UUID] =
             target, offset = writer.append(_packed(source.fileno(), found))
             if row is not None:
                 moved.append((row.id, target, offset))
-    writer.sync()
+        writer.sync()
     with transaction.atomic():
         services.delete_captures(list(gone))
         ids = services.acknowledge(writer.sizes())

@@ -26,7 +26,7 @@ _MONTH = (
 )
 _WEEKDAY = (
     r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?|lunes|martes|mi[ée]rcoles|jueves|viernes"
-    r"|s[áa]bado|domingo"
+    r"|s[áa]bado|domingo|(?:lun|mar|mi[ée]|jue|vie|s[áa]b|dom)\b\.?"
 )
 DATE = (
     rf"(?:(?:{_WEEKDAY}),? (?:the |el )?)?(?:\d{{1,2}}(?:º|st|nd|rd|th)?(?: de)? {_MONTH}(?:(?: de| del|,)? \d{{4}})?"
@@ -312,8 +312,13 @@ _CONSENT = ",".join(f'[id*="{name}" i],[class*="{name}" i],[aria-label*="{name}"
 _MASTHEAD = ",".join(f'[id*="{name}" i],[class*="{name}" i]' for name in _MASTHEAD_NAMES.split())
 _VISITED = native.Signs(f"{_CONSENT_NAMES} {_MASTHEAD_NAMES}".encode().split())
 _ASKS = re.compile(
-    r"\bcookies?\b.*\b(?:acepta|accept|rechaz|reject|consent|polític|polic|prefer|configur|agree|privac)"
-    r"|\b(?:acepta|accept|rechaz|reject|consent|agree).*\bcookies?\b",
+    r"\bcookies?\b.*\b(?:acepta|accept|rechaz|reject|consent|polític|polic|prefer|configur|agree|privac|allow|permit)"
+    r"|\b(?:acepta|accept|rechaz|reject|consent|agree|allow|permit).*\bcookies?\b",
+    re.I | re.S,
+)
+_USES_COOKIES = re.compile(
+    r"\b(?:we|(?:web)?site|pages?|app|service|sitio|web|página|portal)\b.{0,40}\b(?:use|uses|using|usa|utiliza|emplea)"
+    r"\b.{0,80}\bcookies\b|\b(?:usamos|utilizamos|empleamos)\b.{0,80}\bcookies\b",
     re.I | re.S,
 )
 
@@ -325,4 +330,9 @@ def visit_parts(data: bytes) -> tuple[str, str]:
 
 
 def asks_consent(text: str) -> bool:
-    return _ASKS.search(text) is not None
+    return _ASKS.search(text) is not None or tells_of_cookies(text)
+
+
+def tells_of_cookies(text: str) -> bool:
+    """Whether it says in so many words that the site uses them, as banners do."""
+    return _USES_COOKIES.search(text) is not None

@@ -28,6 +28,7 @@ MAX_XPATH_TAGS = 20_000  # XPath may take time quadratic in the elements of a pa
 MAX_JSON_BYTES = 2 << 20
 MAX_DEPTH = 60  # of a path, and of JSON
 MAX_BANNER, MAX_MASTHEAD = 5000, 300  # characters of a question for consent; of a clock or the weather
+MAX_NOTICE = 400  # characters of a banner that does not call itself one
 MAX_PARTS = 50
 
 _UNSEEN = frozenset(["script", "style", "noscript", "template", "iframe"])
@@ -45,6 +46,7 @@ _MEDIA = {
 _LATE = ("data-lazy-src", "data-original", "data-lazy", "data-echo")
 _MAY_BE_LATE = native.Signs((b"data-lazy", b"data-original", b"data-echo", b"data-srcset"))
 _NOSCRIPT = frozenset(["noscript"])
+_BOXES = frozenset(["div", "section", "aside", "dialog", "form", "p", "span"])
 _SAID = frozenset(["main", "article", "table", "dl"])
 _MAY_HIDE = re.compile(r"none|hidden|collapse|font-size|-\d", re.I).search
 _FIELDS = frozenset(["form", "input", "select", "textarea", "button"])
@@ -259,9 +261,8 @@ def _read_elements(document: DOMNode, page: Parts, late: bool) -> list[DOMNode]:
         if tag == "img":  # the many
             # a picture that is loaded late has a stand-in as its `src`
             address = node.getattr("data-src") or (_late(node) if late else "") or node.getattr("src")
-            if address:
-                images[address] = node
-            address = node.getattr("srcset") or (node.getattr("data-srcset") if late else "")
+            if not address or address.startswith("data:"):  # else `srcset` names other sizes of the same picture
+                address = next(iter((node.getattr("srcset") or "").split(maxsplit=1)), address)
             if address:
                 images[address] = node
             continue
@@ -291,7 +292,8 @@ def _read_elements(document: DOMNode, page: Parts, late: bool) -> list[DOMNode]:
 
 
 def _late(node: DOMNode) -> str | None:
-    return next(filter(None, map(node.getattr, _LATE)), None)
+    found = next(filter(None, map(node.getattr, _LATE)), None)
+    return found or next(iter((node.getattr("data-srcset") or "").split(maxsplit=1)), None)
 
 
 def _shown_tags(document: DOMNode, nodes: list[DOMNode]) -> list[str]:
@@ -335,6 +337,13 @@ def _remove_visit_parts(document: DOMNode, consent: str, masthead: str) -> None:
             text = node.text
             if len(text) <= most and (selector is masthead or noise.asks_consent(text)):
                 node.parent.remove_child(node)
+    for button in islice(document.get_elements_by_tag_name("button"), MAX_PARTS) if consent else ():
+        node = button.parent
+        while node is not None and node.tag in _BOXES and len(text := node.text) <= MAX_NOTICE and not is_said(node):
+            if noise.tells_of_cookies(text):
+                node.parent.remove_child(node)
+                break
+            node = node.parent
 
 
 def _remove_unseen(document: DOMNode) -> None:

@@ -84,6 +84,7 @@ def import_archives(job: ActiveJob, order: Import) -> importing.Imported:
             lock = instance.lock_engine()
             if lock is not None:
                 stack.enter_context(lock)
+                rebuild.close_left(instance)
             with spool.own(instance) as folder:
                 done = importer.read([Path(file) for file in order.files], folder)
             if lock is not None:

@@ -312,14 +312,7 @@ def repair(config: Config, instance: Instance) -> None:
     Cuts unacknowledged tails of WARC files, empties the spool, indexes captures the search index lacks.
     """
     spool.clear(instance)
-    recovered = WarcWriter(instance.warc_dir).recover(queries.open_files)
-    services.mark_closed(recovered)
-    for file in recovered:
-        if file.salvaged:
-            log.warning("%s had %d bytes nobody knew of; they are in %s", file.name, file.cut, file.salvaged)
-        if file.missing:
-            lost = "%s lacks %d acknowledged bytes; `hemeroteca archive verify` tells which captures"
-            log.error(lost, file.name, file.missing)
+    close_left(instance)
     known = indexed = read_watermark(instance)
     last = queries.last_id()
     if config.index_versions:
@@ -331,6 +324,19 @@ def repair(config: Config, instance: Instance) -> None:
         log.info("indexed %d captures that the search index lacked", read)
     if known < last:  # again: there may have been no index before
         write_watermark(instance, last, versions_too=config.index_versions)
+
+
+def close_left(instance: Instance) -> None:
+    """Close the WARC files of processes that were killed, without what was not acknowledged. Only while no other
+    engine runs."""
+    recovered = WarcWriter(instance.warc_dir).recover(queries.open_files)
+    services.mark_closed(recovered)
+    for file in recovered:
+        if file.salvaged:
+            log.warning("%s had %d bytes nobody knew of; they are in %s", file.name, file.cut, file.salvaged)
+        if file.missing:
+            lost = "%s lacks %d acknowledged bytes; `hemeroteca archive verify` tells which captures"
+            log.error(lost, file.name, file.missing)
 
 
 def documents(instance: Instance) -> Iterator[SearchDocument]:

@@ -13,9 +13,11 @@ from hemeroteca.instance.folder import Instance
 
 @contextmanager
 def own(instance: Instance) -> Iterator[Path]:
-    """A folder for one process, locked while it lives and gone afterwards."""
+    """A folder for one process, locked while it lives and gone afterwards; with those that killed ones left."""
+    for left in instance.spool_dir.glob(f"{_OWN}*"):
+        _remove_left(left)
     while True:
-        folder = Path(tempfile.mkdtemp(dir=instance.spool_dir, prefix="import-"))
+        folder = Path(tempfile.mkdtemp(dir=instance.spool_dir, prefix=_OWN))
         fd = _opened(folder)
         if fd is not None:
             fcntl.flock(fd, fcntl.LOCK_EX)
@@ -33,21 +35,25 @@ def clear(instance: Instance) -> None:
     for path in instance.spool_dir.iterdir():
         if not path.is_dir():
             path.unlink(missing_ok=True)
-        elif _is_left(path):  # by an import, or by a browser's process
-            shutil.rmtree(path, ignore_errors=True)
+        else:
+            _remove_left(path)
 
 
-def _is_left(folder: Path) -> bool:
+_OWN = "import-"
+
+
+def _remove_left(folder: Path) -> None:
+    """Unless somebody holds it: left by an import, or by a browser's process."""
     fd = _opened(folder)
     if fd is None:
-        return False
+        return
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
     except BlockingIOError:
-        return False
+        pass
     finally:
         os.close(fd)
-    return True
 
 
 def _opened(folder: Path) -> int | None:

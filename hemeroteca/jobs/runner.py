@@ -70,7 +70,7 @@ class Runner:
         except Refused as error:
             services.end(job, Job.State.FAILED, str(error), code=error.code)
         except (OSError, OperationalError) as error:  # a full disk, a store that is away: told in a line
-            log.error("job %d (%s) could not go on: %s", job.pk, job.kind, error)
+            log.info("job %d (%s) could not go on: %s", job.pk, job.kind, error)
             again = f"what was done stays; `hemeroteca job resume {job.pk}` goes on"
             services.end(job, Job.State.FAILED, f"{error}; {again}", code="unavailable")
         except (Exception, SystemExit) as error:

@@ -19,7 +19,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -129,6 +129,18 @@ class WarcWriter:
             if file is not None:
                 os.close(file.fd)
         self._rotated, self._current = [], None
+
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """Remove the files when what is done meanwhile fails: nothing in them may be acknowledged before."""
+        try:
+            yield
+        except BaseException:
+            for file in (*self._rotated, self._current):
+                if file is not None:
+                    file.remove()
+            self._rotated, self._current = [], None
+            raise
 
     def recover(self, acknowledged: Callable[[], Mapping[str, int]], max_tail: int = MAX_TAIL) -> list[Recovered]:
         """Repair after a crash: cut files left open to their acknowledged size and close them; not those in use.

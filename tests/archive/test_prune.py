@@ -1,5 +1,8 @@
 """Pruning lets go of visits that brought nothing new, and never of a version."""
 
+import errno
+import os
+
 import pytest
 
 from hemeroteca.archive import memento, queries, services
@@ -9,6 +12,7 @@ from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.verify import verify
 from hemeroteca.warc import stored_record
 from hemeroteca.warc.timestamps import start_ms
+from hemeroteca.warc.writer import WarcWriteError
 from tests.archive.making import Archive
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
@@ -102,6 +106,26 @@ def test_a_kill_after_the_commit_is_finished_later(archive, monkeypatch):
     left = WarcFile.objects.filter(size=0, closed=True).count()
     assert left == 1
     assert finish(archive.folder) != []
+    assert verify(archive.folder).troubles == []
+
+
+@pytest.mark.parametrize("pieces", [0, 2, 5])
+def test_a_disk_that_is_full_costs_nothing(archive, monkeypatch, pieces):
+    """At the first bytes of a new file, and in the middle of one."""
+    before = payloads(archive)
+    left, write = iter(range(pieces)), os.pwrite
+
+    def nearly_full(*arguments):
+        if next(left, None) is None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", nearly_full)
+        with pytest.raises(WarcWriteError, match="No space left"):
+            prune(archive.folder, ALL, Retention(older_than_ms=start_ms("20240201")), dry_run=False)
+    assert not list(archive.folder.glob("*.open"))
+    assert payloads(archive).items() <= before.items()
     assert verify(archive.folder).troubles == []
 
 

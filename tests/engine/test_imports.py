@@ -136,6 +136,19 @@ def test_an_engine_that_starts_again_leaves_an_import_alone_and_a_killed_one_is_
     assert titles(system, "pagina549") == ["pagina549"]
 
 
+def test_the_next_import_takes_away_what_a_killed_one_left(system, held_up):
+    """No engine need have started in between."""
+    file, _, begin = held_up
+    system.kill(begin())
+    assert list((system.data / "warc").glob(f"*{OPEN}"))
+    assert list((system.data / "spool").glob("import-*"))
+    done = json.loads(system.run("archive", "import", str(file), "--json").stdout)
+    assert (done["known"], done["taken"]) == (500, 50)
+    assert not list((system.data / "warc").glob(f"*{OPEN}"))
+    assert not list((system.data / "spool").iterdir())
+    assert system.run("archive", "verify").returncode == 0
+
+
 def test_ctrl_c_keeps_what_was_taken_and_the_same_command_goes_on(system, engine, held_up):
     file, pipe, begin = held_up
     importing = begin()
