@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -103,9 +103,7 @@ def install(api: "NinjaAPI") -> None:
 
     @api.exception_handler(ValidationError)
     def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-        errors = [
-            {"field": _field(item["loc"]), "reason": str(item["msg"])[:500]} for item in error.errors[:MAX_ERRORS]
-        ]
+        errors = [{"field": _field(item["loc"]), "reason": _in_words(item)} for item in error.errors[:MAX_ERRORS]]
         return problem(422, "; ".join(f"{item['field']}: {item['reason']}" for item in errors[:3]), errors=errors)
 
     @api.exception_handler(BadRequest)
@@ -147,6 +145,23 @@ def _detail(request: HttpRequest, response: HttpResponseBase) -> str:
     if response.headers.get("Content-Type", "").startswith("text/plain") and isinstance(response, HttpResponse):
         return response.content.decode("utf-8", "replace").strip()
     return ""
+
+
+def _in_words(item: Mapping[str, Any]) -> str:
+    """What pydantic says of a value that does not fit, for people; what is not known here stays as it says it."""
+    return _WORDS.get(item["type"]) or str(item["msg"]).removeprefix("Value error, ")[:500]
+
+
+_WORDS = {
+    "extra_forbidden": "there is no such field",
+    "missing": "it is missing",
+    "list_type": "it must be a list",
+    "dict_type": "it must be an object",
+    "string_type": "it must be a text",
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "it must be a whole number"),
+    **dict.fromkeys(("float_parsing", "float_type"), "it must be a number"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "it must be true or false"),
+}
 
 
 def _field(place: Sequence[str | int]) -> str:

@@ -69,7 +69,9 @@ def _show_lists(found: "Status") -> None:
         )
         for crawl in found.crawls
     ]
-    hosts = [(host.name, f"{host.delay_seconds:g} s", str(host.failures), host.note) for host in found.waiting]
+    hosts = [
+        (host.name, f"{host.delay_seconds:g} s", str(host.failures), sentence(host.note)) for host in found.waiting
+    ]
     reasons = [(f"{one.pages:,}", one.state, sentence(one.reason), one.example[:600]) for one in found.reasons[:20]]
     held = [(f"{kind.addresses:,}", str(kind.crawl), kind.host, kind.reason, kind.example) for kind in found.held]
     aside = [(trouble.url, trouble.reason) for trouble in found.set_aside[-20:]]

@@ -264,6 +264,12 @@ class TestOrders:
         assert body["detail"]
         assert not Crawl.objects.exists()
 
+    def test_what_is_wrong_with_an_order_is_told_in_words(self, call, instance, token):
+        wrong = {"seeds": "x", "limit": "many", "limt": 2}
+        body = is_problem(call("POST", "/crawls", token, ORDER | wrong)[2], 422)
+        told = {"seeds": "it must be a list", "limit": "it must be a whole number", "limt": "there is no such field"}
+        assert {one["field"]: one["reason"] for one in body["errors"]} == told
+
     @pytest.mark.parametrize("rude", [{"ignore_robots": True}, {"insecure": True}, {"delay": 0}])
     def test_rude_orders_need_an_administrator(self, call, instance, token, administrator, rude):
         assert "administrator" in is_problem(call("POST", "/crawls", token, ORDER | rude)[2], 403)["detail"]
