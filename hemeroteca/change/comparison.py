@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, compress, repeat
+from itertools import chain, compress, filterfalse, repeat
 from math import log1p
 from operator import ne
 from typing import Any
@@ -184,12 +184,11 @@ class _Comparison:
     def _order(self) -> float:
         """How many of the lines that both versions have stand elsewhere: a moved paragraph, a list in another order."""
         old, new = self.passages
-        both = set(filter(str.strip, set(old).intersection(new)))
-        before, after = list(filter(both.__contains__, old)), list(filter(both.__contains__, new))
+        apart = self.fewer.keys() | self.more.keys()  # a line that came, went or is said more often has changed already
+        before, after = (list(filterfalse(apart.__contains__, lines)) for lines in (old, new))
         if before == after:  # as nearly always; the rest costs more
             return 0.0
-        before, after = _trimmed(before, after)
-        moved = _moved(*_trimmed(_without(before, dict(self.fewer)), _without(after, dict(self.more))))
+        moved = _moved(*_trimmed(list(filter(str.strip, before)), list(filter(str.strip, after))))
         if moved and self.learned:
             holders = {line: path(holder) for line, holder in blocks(self.new)}
             moved = [line for line in moved if not self._known_noise(holders.get(line, ""), self.new)]
@@ -466,19 +465,6 @@ def _classes(old: list[str], new: list[str]) -> float:
 
 def _names(values: Iterable[str]) -> Counter[str]:
     return Counter(filter(None, map(noise.clean_class, " ".join(values).split())))
-
-
-def _without(lines: list[str], others: dict[str, int]) -> list[str]:
-    """Lines without those, as often as they are counted, in their order."""
-    if not others:
-        return lines
-    left = []
-    for line in lines:
-        if others.get(line, 0) > 0:
-            others[line] -= 1
-        else:
-            left.append(line)
-    return left
 
 
 def _moved(before: list[str], after: list[str]) -> list[str]:
