@@ -74,6 +74,7 @@ class GrowthOut(Schema):
     pages: int = Field(description="Pages captured for the first time.")
     captures: int = Field(description="Captures, repeated ones included.")
     bytes: int = Field(description="Size of their records.")
+    observed_days: int = Field(description="Days of captures this is projected from; few days tell little.")
 
 
 class StatusOut(Schema):
@@ -90,7 +91,7 @@ class StatusOut(Schema):
     lake_bytes: int = Field(description="Size of the histories of wikis.")
     free_bytes: int = Field(description="Free space on the disk of the data folder.")
     growth: list[GrowthOut] = Field(
-        description="What the next days bring if it goes on as in the last thirty; empty when nothing came."
+        description="What the next days bring if it goes on as in the last thirty or fewer; empty when nothing came."
     )
     crawls: list[RunningOut] = Field(description="The newest crawls.")
     waiting: list[HostOut] = Field(description="Hosts that make work wait, longest first.")

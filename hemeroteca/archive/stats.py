@@ -21,6 +21,7 @@ class Growth(msgspec.Struct, frozen=True):
     pages: int  # met and captured for the first time
     captures: int
     bytes: int  # of their records, as they will lie in the files
+    observed_days: int  # the days of which this is told
 
 
 class Stats(msgspec.Struct):
@@ -107,7 +108,7 @@ def growth(now_ms: int | None = None) -> list[Growth]:
     pages = Page.objects.filter(versions__gt=0, found_ms__gte=first * DAY_MS).count()
     days = today - int(first) + 1
     return [
-        Growth(ahead, pages * ahead // days, int(captures) * ahead // days, int(size) * ahead // days)
+        Growth(ahead, pages * ahead // days, int(captures) * ahead // days, int(size) * ahead // days, days)
         for ahead in (30, 365)
     ]
 

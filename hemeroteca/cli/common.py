@@ -353,7 +353,9 @@ def size(count: float) -> str:
 
 def growth_line(growth: "Growth") -> str:
     """What is expected to come, for people."""
-    return f"about {growth.pages:,} new pages, {growth.captures:,} captures, {size(growth.bytes)}, if it goes on so"
+    like = "today" if growth.observed_days == 1 else f"in the last {growth.observed_days} days"
+    facts = f"{growth.pages:,} new pages, {growth.captures:,} captures, {size(growth.bytes)}"
+    return f"about {facts}, if every day is as {like}"
 
 
 def stamp(moment: datetime | None) -> str:

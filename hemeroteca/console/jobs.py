@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 
@@ -13,7 +12,7 @@ from hemeroteca.accounts import Actor
 from hemeroteca.archive.job_kinds import exported_file
 from hemeroteca.console import names
 from hemeroteca.console.search import number_in
-from hemeroteca.console.templatetags.console import count
+from hemeroteca.console.templatetags.console import count, size
 from hemeroteca.errors import Conflict
 from hemeroteca.jobs import queries, services, workers
 
@@ -77,7 +76,7 @@ def job(request: HttpRequest, number: int) -> HttpResponse:
 def _amount(name: str, value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int):
         return value
-    return filesizeformat(value) if name == "bytes" else count(value)
+    return size(value) if name == "bytes" else count(value)
 
 
 def _argument_rows(arguments: dict[str, Any]) -> list[tuple[str, Any]]:

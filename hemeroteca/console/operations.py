@@ -24,6 +24,7 @@ from hemeroteca.console import charts, jobs
 from hemeroteca.console.search import number_in
 from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.console.templatetags.console import count as _count
+from hemeroteca.console.templatetags.console import size as _size
 from hemeroteca.engine import overview
 from hemeroteca.errors import Conflict, Invalid, NotFound, Refused
 from hemeroteca.frontier import crawl_orders, queries, services
@@ -292,7 +293,7 @@ def _live(found: Crawl) -> dict[str, Any]:
             (_("unchanged"), _count(counts.get("unchanged"))),
             (_("failed"), _count(counts.get("failed"))),
             (_("in the queue"), _count(counts.get("queued"))),
-            (_("received"), filesizeformat(counts.get("bytes", 0))),
+            (_("received"), _size(counts.get("bytes"))),
             (_("pages per second"), number_format(counts.get("pages_per_second", 0.0), decimal_pos=1)),
         ],
         "latest": [(visit, *_state_of(visit.state)) for visit in _latest(found)],

@@ -15,6 +15,7 @@ from hemeroteca.accounts import Actor
 from hemeroteca.console import charts, jobs
 from hemeroteca.console.search import number_in
 from hemeroteca.console.section import ConsolePage, Section
+from hemeroteca.console.templatetags.console import size
 from hemeroteca.errors import Invalid
 from hemeroteca.jobs import queries, services
 from hemeroteca.plain import whole_number
@@ -200,7 +201,7 @@ def _row(o: dict[str, Any]) -> dict[str, Any]:
         "lost_percent": f"{number_format(100 * lost, decimal_pos=1)}%",
         "fresh": f"{fresh:.0%}" if fresh is not None else "",
         "delay": f"{o['mean_delay_hours']:.0f}" if "mean_delay_hours" in o else "",
-        "stored": filesizeformat(o["bytes_stored"]),
+        "stored": size(o["bytes_stored"]),
     }
 
 

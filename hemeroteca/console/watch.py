@@ -16,7 +16,6 @@ from django.contrib import messages
 from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.template.defaultfilters import filesizeformat
 from django.template.loader import render_to_string
 from django.utils.formats import number_format
 from django.utils.timezone import get_current_timezone_name
@@ -35,6 +34,7 @@ from hemeroteca.console.reasons import said
 from hemeroteca.console.refusals import told
 from hemeroteca.console.search import number_in
 from hemeroteca.console.section import ConsolePage, Section
+from hemeroteca.console.templatetags.console import size
 from hemeroteca.errors import Busy, Conflict, Denied, Invalid, NotFound, Refused
 from hemeroteca.fetch.client import GuardedClient
 from hemeroteca.frontier.reasons import explained_at
@@ -409,8 +409,7 @@ def _compared(found: list[site_metrics.Metrics], hours: float) -> dict[str, Any]
         (_("space"), own.stored, own.fixed_bytes, True),
     ]
     shown = [
-        (name, filesizeformat(a) if size else round(a), filesizeformat(b) if size else round(b))
-        for name, a, b, size in lines
+        (name, size(a) if is_size else round(a), size(b) if is_size else round(b)) for name, a, b, is_size in lines
     ]
     return {"compared": shown, "hours": hours, "least": MIN_SLIDER, "most": MAX_SLIDER}
 

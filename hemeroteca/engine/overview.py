@@ -91,6 +91,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     from hemeroteca.archive.stats import growth
     from hemeroteca.frontier import queries
     from hemeroteca.frontier.models import FETCH, Crawl, Host, Page, QueuedVisit
+    from hemeroteca.frontier.reasons import detail
     from hemeroteca.search.index import count_documents
     from hemeroteca.urls import UrlRole
 
@@ -122,7 +123,8 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
         entry = reasons.setdefault((name, code), ReasonStatus(code, name, 0, ""))
         entry.pages += row["pages"]
         if row["example"] and not entry.example:
-            entry.example = row["example"] if row["reason"] == code else f"{row['example']}: {row['reason']}"
+            more = detail(row["reason"])
+            entry.example = f"{row['example']}: {more}" if more else row["example"]
     return Status(
         running=live is not None,
         engine=live,

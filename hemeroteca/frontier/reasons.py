@@ -25,6 +25,12 @@ def sentence(reason: str) -> str:
     return str(SENTENCES.get(found[0], reason))
 
 
+def detail(reason: str) -> str:
+    """What a reason says that its sentence does not: `no byte for 30 s`, or which rule of robots.txt. Often nothing."""
+    first = reason.partition("; ")[0]  # notes on what was captured all the same follow
+    return first if first.startswith("robots.txt of ") else first.partition(": ")[2]
+
+
 def explained(reason: str) -> str:
     """The same, with the detail where there is one: `no connection to its host (port 9 is closed)`."""
     found = _CODE.match(reason)

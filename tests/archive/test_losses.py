@@ -301,8 +301,8 @@ def test_growth_is_projected_from_the_last_thirty_days(tmp_path):
     archive.close()
     size = sum(capture.length for capture in archive.captures)
     assert stats(start_ms("20240110")).growth == [
-        Growth(30, 0, 30, size * 3),  # captures of no page that a crawl met
-        Growth(365, 0, 365, size * 365 // 10),
+        Growth(30, 0, 30, size * 3, 10),  # captures of no page that a crawl met
+        Growth(365, 0, 365, size * 365 // 10, 10),
     ]
     assert stats(start_ms("20250101")).growth == []
 

@@ -4,11 +4,14 @@ import re
 from pathlib import Path
 
 import pytest
+from django.utils.translation import override
 
 from hemeroteca import console
 from hemeroteca.accounts import SYSTEM, Role, services
 from hemeroteca.accounts.display import Display, read_cookie, zone_names
 from hemeroteca.accounts.models import User
+from hemeroteca.cli import common
+from hemeroteca.console.templatetags.console import size
 from hemeroteca.ingest.search_document import SearchDocument
 from tests.console.conftest import PASSWORD
 from tests.console.test_pages import replaced
@@ -162,3 +165,9 @@ def test_somebody_chooses_dark_colours_and_a_zone(journey, world):
     )
     assert shown.inner_text() == told
     page.look("crawl")
+
+
+@pytest.mark.parametrize("count", [0, 999, 1000, 2_140_000, 65_900_000_000, 4 * 10**12])
+def test_the_console_tells_sizes_as_the_commands_do(count):
+    with override("en"):
+        assert size(count).replace("\xa0", " ") == common.size(count)

@@ -51,7 +51,7 @@ def fill_days(number):
     common = {"status": 200, "mime": "text/html", "kind": "response", "version": True, "body_bytes": 3 << 30}
     for day in range(today - number + 1, today + 1):
         Tally.objects.create(
-            day=day, captures=1000, record_bytes=1 << 30, first_ms=day * DAY_MS, last_ms=day * DAY_MS + 1, **common
+            day=day, captures=1000, record_bytes=10**9, first_ms=day * DAY_MS, last_ms=day * DAY_MS + 1, **common
         )
 
 

@@ -8,6 +8,7 @@ from lxml import html
 
 from hemeroteca.console.reasons import said
 from hemeroteca.fetch import failures
+from hemeroteca.frontier.reasons import detail
 from hemeroteca.jobs.models import Job, JobLine
 
 
@@ -39,6 +40,19 @@ def test_a_reason_is_said_in_spanish(reason, spanish):
         assert said(reason) == spanish
 
 
+@pytest.mark.parametrize(
+    ("reason", "more"),
+    [
+        ("http-500 after 3 tries", ""),
+        ("http-404; duplicate: the same bytes as https://a.example/", ""),
+        ("timeout: no byte for 30 s", "no byte for 30 s"),
+        ("robots.txt of a.example forbids /x (Disallow: /x)", "robots.txt of a.example forbids /x (Disallow: /x)"),
+    ],
+)
+def test_beside_its_sentence_a_reason_says_only_what_that_does_not(reason, more):
+    assert detail(reason) == more
+
+
 def test_every_failure_of_fetching_has_a_sentence():
     codes = {code for code, _ in failures._CODES.values()} | {
         failures.REFUSED_ADDRESS,
@@ -56,7 +70,7 @@ def test_the_status_page_says_reasons_in_spanish_and_keeps_the_details(client, w
     assert "falló el servidor (500)" in page
     assert "lo prohíbe robots.txt" in page
     assert "el servidor no está disponible (503)" in page, "why a host waits"
-    assert "robots.txt: Disallow: /privado" in page
+    assert ": Disallow: /privado" in page
 
 
 REFUSED = [  # what a person may send from a form that stands there, and is refused

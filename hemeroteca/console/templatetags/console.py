@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django import template
+from django.template.defaultfilters import filesizeformat
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
@@ -21,6 +22,7 @@ from hemeroteca import __version__
 from hemeroteca.accounts import Role
 from hemeroteca.accounts.models import ROLES
 from hemeroteca.console import charts, names, reasons, refusals
+from hemeroteca.frontier.reasons import detail
 from hemeroteca.warc.timestamps import moment
 
 register = template.Library()
@@ -48,6 +50,7 @@ def snippet(text: str) -> SafeString:
 
 
 register.filter(reasons.said)
+register.filter(detail)
 register.filter(refusals.told)
 
 
@@ -145,6 +148,16 @@ def ending(text: str) -> str:
 @register.filter
 def count(number: float | None) -> str:
     return number_format(number or 0, decimal_pos=0, use_l10n=True, force_grouping=True)
+
+
+@register.filter
+def size(count: float | None) -> str:
+    """Bytes in the units of the commands and of disks: a kB has 1,000."""
+    number = float(count or 0)
+    if abs(number) < 1000:
+        return filesizeformat(number)
+    power = 1 + (abs(number) >= 1e6) + (abs(number) >= 1e9) + (abs(number) >= 1e12)
+    return f"{number_format(number / 1000**power, decimal_pos=1)}\xa0{('kB', 'MB', 'GB', 'TB')[power - 1]}"
 
 
 @register.filter
