@@ -20,6 +20,7 @@ IN_EVERY_ROOM = {  # the same part of each room that has one
     "queries",  # what can be asked
     "job_kinds",  # long work
 }
+WRITES = {"create", "bulk_create", "get_or_create", "update_or_create", "update", "bulk_update", "delete"}
 PAGES = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MAP = re.compile(r"^```\nhemeroteca/\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -75,6 +76,45 @@ def test_every_module_that_a_page_names_exists(page):
 
 def test_every_package_says_what_it_is_for():
     assert not [path for path in sources(CODE) if path.name == "__init__.py" and not ast.get_docstring(parsed(path))]
+
+
+def test_no_room_writes_the_tables_of_another():
+    assert not tables_written_from_elsewhere(CODE)
+
+
+def test_a_write_to_the_table_of_another_room_is_noticed(tmp_path):
+    files = {
+        "jobs/services.py": "from hemeroteca.jobs.models import Job\nJob.objects.create()",
+        "fleet/orders.py": "from hemeroteca.jobs.models import Job as Work\nWork.objects.filter(pk=1).update(state=2)",
+        "cli/job.py": "def show():\n    from hemeroteca.jobs.models import Job\n    return Job.objects.filter(pk=1)",
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert tables_written_from_elsewhere(tmp_path) == ["fleet/orders.py:2 writes Job of jobs"]
+
+
+def tables_written_from_elsewhere(folder: Path) -> list[str]:
+    """Calls like `Crawl.objects.filter(…).update(…)` in a room that only imports the model."""
+    found = []
+    for path in sources(folder):
+        place = path.relative_to(folder)
+        tree = parsed(path)
+        models = {
+            name.asname or name.name: (name.name, room[1])
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom)
+            and (room := re.fullmatch(r"hemeroteca\.(\w+)\.models", node.module or ""))
+            and room[1] != place.parts[0]
+            for name in node.names
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in WRITES:
+                model, _, rest = ast.unparse(node.func).partition(".")
+                if model in models and rest.startswith("objects."):
+                    found.append(f"{place}:{node.lineno} writes {' of '.join(models[model])}")
+    return sorted(found)
 
 
 def modules_named_twice(folder: Path) -> dict[str, list[str]]:

@@ -22,6 +22,7 @@ from hemeroteca.fleet import agreement, protocol, refusals, services
 from hemeroteca.fleet.agreement import Fingerprint
 from hemeroteca.fleet.models import VantageCheck, VantageObservation, VantageRun
 from hemeroteca.fleet.services import audit, now_ms
+from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import FETCH, Crawl
 from hemeroteca.ingest.rules import CrawlOptions
 
@@ -125,8 +126,7 @@ def end(actor: Actor, check: VantageCheck) -> None:
     """No further run begins; one under way stops."""
     require(actor, "fleet.vantages", check)
     VantageCheck.objects.filter(pk=check.pk).update(state=VantageCheck.State.ENDED, next_ms=0)
-    crawls = VantageRun.objects.filter(vantage=check).values("crawl")
-    Crawl.objects.filter(pk__in=crawls, state=Crawl.State.RUNNING).update(stop_requested=True)
+    frontier.ask_to_stop(VantageRun.objects.filter(vantage=check).values_list("crawl", flat=True))
     check.state, check.next_ms = VantageCheck.State.ENDED, 0
     settings.INSTANCE.wake("engine")
 
@@ -153,12 +153,7 @@ def start_due() -> None:
                 vantage=run.pk,
                 category=check.category,
             )
-            run.crawl = Crawl.objects.create(
-                fingerprint=f"{FETCH}vantage {run.pk}",
-                seeds=check.urls,
-                options=msgspec.to_builtins(options),
-                created_ms=now,
-            )
+            run.crawl = frontier.make_crawl(f"{FETCH}vantage {run.pk}", check.urls, options)
             run.save(update_fields=["crawl"])
 
 
