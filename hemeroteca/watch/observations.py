@@ -31,6 +31,7 @@ from hemeroteca.predict import (
     Calibration,
     Observed,
     Planner,
+    Reason,
     behaviour,
     bursts,
     calibrate,
@@ -220,7 +221,7 @@ def _summarise(subscription: Subscription, page: Page, key: int) -> None:
             "subscription": subscription,
             "site": page.host.name,
             "url": page.url,
-            "reason": {"code": "archive"},
+            "reason": Reason("archive").kept(),
         },
     )
 
