@@ -190,7 +190,9 @@ def compare(url: str, seen: Sequence[VantageObservation]) -> VantageUrl:
         home = next((group for group in groups if _same(group[0], one)), None)
         groups.append([one]) if home is None else home.append(one)
     if not groups:
-        return VantageUrl(url, "unseen", 0, 0, 0.0, [], [], [])
+        return VantageUrl(
+            url=url, verdict="unseen", places=0, status=0, seconds=0.0, differences=[], countries=[], networks=[]
+        )
     most = max(groups, key=len)
     restless = len(most) == 1 and len(seen) > 2
     usual = median([one.seconds for one in most])
@@ -229,7 +231,14 @@ def _difference(
     if not what:
         return None
     capture = str(one.capture) if one.capture else ""
-    return VantageDifference(what, detail, one.country, one.network, one.pseudonym, capture)  # type: ignore[arg-type]
+    return VantageDifference(
+        what=what,  # type: ignore[arg-type]
+        detail=detail,
+        country=one.country,
+        network=one.network,
+        device=one.pseudonym,
+        capture=capture,
+    )
 
 
 def _same(one: VantageObservation, other: VantageObservation) -> bool:

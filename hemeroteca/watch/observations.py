@@ -108,7 +108,9 @@ def learn_from_cdx(subscription: Subscription, lines: Iterable[str]) -> int:
         digest = ""
         rows = []
         for at_ms, status, found in sorted(captures):
-            rows.append(_Seen(at_ms, status, found != digest, None, 0, 0))
+            rows.append(
+                _Seen(captured_ms=at_ms, status=status, version=found != digest, importance=None, body_size=0, length=0)
+            )
             digest = found
         learned += _learn_rows(subscription, url, rows, 0.0)
     if learned:
