@@ -20,6 +20,8 @@ IN_EVERY_ROOM = {  # the same part of each room that has one
     "queries",  # what can be asked
     "job_kinds",  # long work
 }
+TABLES = {"Route"}  # rows of a table that is read as one
+WRITES = {"create", "bulk_create", "get_or_create", "update_or_create", "update", "bulk_update", "delete"}
 PAGES = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MAP = re.compile(r"^```\nhemeroteca/\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -75,6 +77,71 @@ def test_every_module_that_a_page_names_exists(page):
 
 def test_every_package_says_what_it_is_for():
     assert not [path for path in sources(CODE) if path.name == "__init__.py" and not ast.get_docstring(parsed(path))]
+
+
+def test_no_room_writes_the_tables_of_another():
+    assert not tables_written_from_elsewhere(CODE)
+
+
+def test_a_write_to_the_table_of_another_room_is_noticed(tmp_path):
+    files = {
+        "jobs/services.py": "from hemeroteca.jobs.models import Job\nJob.objects.create()",
+        "fleet/orders.py": "from hemeroteca.jobs.models import Job as Work\nWork.objects.filter(pk=1).update(state=2)",
+        "cli/job.py": "def show():\n    from hemeroteca.jobs.models import Job\n    return Job.objects.filter(pk=1)",
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert tables_written_from_elsewhere(tmp_path) == ["fleet/orders.py:2 writes Job of jobs"]
+
+
+def test_values_of_many_fields_are_built_by_name():
+    assert not built_by_position(CODE)
+
+
+def test_a_value_built_by_position_is_noticed(tmp_path):
+    (tmp_path / "visit.py").write_text(
+        "class Visit: ...\nclass Route: ...\n"
+        "a = Visit(0, 1, 2, 3, 4, 5)\nb = Visit(0, 1, 2, 3, 4, x=5)\nc = Table(0, 1, 2, 3, 4, 5)\n"
+        "Route(0, 1, 2, 3, 4, 5)"
+    )
+    assert built_by_position(tmp_path) == ["visit.py:3 Visit(6 values without a name)"]
+
+
+def built_by_position(folder: Path) -> list[str]:
+    """Calls of our own classes with six or more values whose names the reader has to know."""
+    trees = {path: parsed(path) for path in sources(folder)}
+    ours = {node.name for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)} - TABLES
+    return [
+        f"{path.relative_to(folder)}:{node.lineno} {name}({len(node.args)} values without a name)"
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and len(node.args) >= 6
+        if (name := ast.unparse(node.func).rpartition(".")[2]) in ours
+    ]
+
+
+def tables_written_from_elsewhere(folder: Path) -> list[str]:
+    """Calls like `Crawl.objects.filter(…).update(…)` in a room that only imports the model."""
+    found = []
+    for path in sources(folder):
+        place = path.relative_to(folder)
+        tree = parsed(path)
+        models = {
+            name.asname or name.name: (name.name, room[1])
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom)
+            and (room := re.fullmatch(r"hemeroteca\.(\w+)\.models", node.module or ""))
+            and room[1] != place.parts[0]
+            for name in node.names
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in WRITES:
+                model, _, rest = ast.unparse(node.func).partition(".")
+                if model in models and rest.startswith("objects."):
+                    found.append(f"{place}:{node.lineno} writes {' of '.join(models[model])}")
+    return sorted(found)
 
 
 def modules_named_twice(folder: Path) -> dict[str, list[str]]:

@@ -176,12 +176,12 @@ def _stored(row: CaptureRow) -> Stored:
     dom, picture = rendered.dom_of(shown), rendered.screenshot_of(shown)
     holder = row if dom is not None else queries.holder(row)
     return Stored(
-        row.url,
-        holder.status if row.status == 304 else row.status,
-        holder.location(folder),
-        holder.mime,
-        dom.location(folder) if dom is not None else None,
-        picture.location(folder) if picture is not None else None,
+        url=row.url,
+        status=holder.status if row.status == 304 else row.status,
+        body=holder.location(folder),
+        mime=holder.mime,
+        dom=dom.location(folder) if dom is not None else None,
+        picture=picture.location(folder) if picture is not None else None,
     )
 
 

@@ -220,6 +220,7 @@ SELECT = (
     'refers_to, body_size, warc_file.name, "offset", length, page_id, importance, crawl_id '
     "FROM capture JOIN warc_file ON warc_file.id = capture.warc_id"
 )
+_RECORD_ID, _VERSION, _REFERS_TO = map(CaptureRow.__struct_fields__.index, ("record_id", "version", "refers_to"))
 _MANY = 400
 _PAGE = 1000
 _ALL = 1_000_000
@@ -227,9 +228,9 @@ _ALL = 1_000_000
 
 def row(found: Sequence[Any]) -> CaptureRow:
     values = list(found)
-    values[1] = _uuid(values[1])
-    values[9] = bool(values[9])
-    values[11] = _uuid(values[11]) if values[11] is not None else None
+    values[_RECORD_ID] = _uuid(values[_RECORD_ID])
+    values[_VERSION] = bool(values[_VERSION])
+    values[_REFERS_TO] = _uuid(values[_REFERS_TO]) if values[_REFERS_TO] is not None else None
     return CaptureRow(*values)
 
 

@@ -80,7 +80,15 @@ def verify(
             continue
         if progress:
             progress(name, report.records)
-        _File(folder, name, known.get(name), report, repair, digests, touched).check()
+        _File(
+            folder=folder,
+            name=name,
+            known=known.get(name),
+            report=report,
+            repair=repair,
+            digests=digests,
+            touched=touched,
+        ).check()
     if touched:
         renumber_versions(touched, folder)
         services.mark_stale(touched, after_id=0)

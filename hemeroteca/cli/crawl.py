@@ -149,14 +149,13 @@ def _run_engine(crawl_id: int, display: "_Display", readers: "list[ReaderProcess
     from hemeroteca.engine.rebuild import repair
     from hemeroteca.engine.search_upkeep import refresh
     from hemeroteca.frontier import services
-    from hemeroteca.frontier.models import Crawl
     from hemeroteca.search.index import SearchError
     from hemeroteca.warc.writer import WarcWriteError
 
     try:
         repair(settings.CONFIG, settings.INSTANCE)
         if _Interrupt.happened:
-            services.mark_interrupted(crawl_id)
+            services.mark_stopped(crawl_id)
             return
         engine = Engine(settings.CONFIG, settings.INSTANCE, only=crawl_id, tick=display.show_engine, readers=readers)
         _Interrupt.then = lambda: engine.stop("interrupted")
@@ -173,7 +172,7 @@ def _run_engine(crawl_id: int, display: "_Display", readers: "list[ReaderProcess
         elif isinstance(error, OperationalError):
             raise
         with suppress(OperationalError):  # the reason is written where there is no room
-            Crawl.objects.filter(pk=crawl_id).update(state=Crawl.State.STOPPED, stop_reason=reason[:500])
+            services.mark_stopped(crawl_id, reason)
         common.give_up(reason)
 
 
@@ -186,10 +185,7 @@ def _follow(crawl_id: int, display: "_Display") -> IO[str] | None:
     from hemeroteca.frontier.models import Crawl
     from hemeroteca.instance.status import read_engine_status
 
-    def ask_to_stop() -> None:
-        Crawl.objects.filter(pk=crawl_id, state=Crawl.State.RUNNING).update(stop_requested=True)
-
-    _Interrupt.then = ask_to_stop
+    _Interrupt.then = lambda: services.ask_to_stop([crawl_id])
     started = Crawl.objects.get(pk=crawl_id).started_ms
     tell_at: float | None = time.monotonic() + PATIENCE
     while True:
@@ -199,7 +195,7 @@ def _follow(crawl_id: int, display: "_Display") -> IO[str] | None:
         live = read_engine_status(settings.INSTANCE)
         taken = live is not None and crawl_id in live.crawls
         if crawl.stop_requested and not taken:
-            services.mark_interrupted(crawl_id)
+            services.mark_stopped(crawl_id)
             return None
         if live is None and (lock := settings.INSTANCE.lock_engine()) is not None:
             return lock

@@ -354,7 +354,7 @@ def _made_figures(row: Subscription, days: int, everything: bool, summary: Mappi
         "next_ms": soonest.next_ms if soonest and row.active else 0,
         "why": _said(soonest.next_reason or soonest.reason) if soonest and row.active else "",
         "storage": context["storage"],
-        "bursts": [(_ms(burst[0]), burst[4]) for burst in site_reports.bursts(row.pk).rows[:10]],
+        "bursts": [(_ms(burst["start"]), burst["changes"]) for burst in site_reports.bursts(row.pk).named_rows()[:10]],
         "with_charts": bool(context["charts"] or context["run_chart"]),
         "drawn": render_to_string("console/watch/site_figures.html", context),
     }
@@ -452,7 +452,7 @@ def _date(day: dict[str, Any]) -> str:
 
 
 def _run_chart(runs: site_reports.SiteReport) -> dict[str, Any]:
-    rows = [{"start": str(row[0]), "versions": row[4]} for row in runs.rows]
+    rows = [{"start": str(row["start"]), "versions": row["versions"]} for row in runs.named_rows()]
     return charts.spec(rows, "start", "versions", titles=(_("Run"), _("New versions")))
 
 

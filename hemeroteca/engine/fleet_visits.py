@@ -90,7 +90,6 @@ class Out:
 
     share: int  # the device it is meant for
     visits: dict[str, Visit]  # by URL, those that have not come back
-    is_check: bool = False
     robots: dict[str, str] = field(default_factory=dict)  # URL of a robots.txt it was asked for besides → its origin
     probes: dict[str, Fingerprint] = field(default_factory=dict)  # URL whose answer is known
 
@@ -468,7 +467,7 @@ class FleetVisits:
             timeout=self._settings.task_seconds,
             max_delay=self._config.max_delay,
         )
-        out = Out(0, {visit.url: visit for visit in visits}, peer is not None)
+        out = Out(0, {visit.url: visit for visit in visits})
         if peer is None:
             self._add_errands(out, work, by_host)
         each = min(USUAL_SECONDS, self._settings.task_seconds)

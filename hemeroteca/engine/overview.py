@@ -143,7 +143,14 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
             _crawl(crawl, {state: by_crawl[crawl.pk, state] for state in State}) for crawl in queries.crawls(crawls)
         ],
         waiting=[
-            HostStatus(host.name, host.delay_ms / 1000, host.next_ms, host.failures, host.pages, host.note)
+            HostStatus(
+                name=host.name,
+                delay_seconds=host.delay_ms / 1000,
+                next_ms=host.next_ms,
+                failures=host.failures,
+                pages=host.pages,
+                note=host.note,
+            )
             for host in Host.objects.filter(next_ms__gt=int(time.time() * 1000)).order_by("-next_ms")[:hosts]
         ],
         held=queries.held(limit=20),

@@ -138,7 +138,15 @@ def read(
     `content_type` is the header as sent (it may be wrong or empty), `content_language` likewise. With `want_context`
     each link carries the text around its anchor. With `place` the document may say where its links lead.
     """
-    content = Content(body, content_type, url, limits, content_language, want_context, place)
+    content = Content(
+        body=body,
+        content_type=content_type,
+        url=url,
+        limits=limits,
+        language=content_language,
+        want_context=want_context,
+        place=place,
+    )
     document = Document(media_type=content.media_type, links=[], notes=[])
     if body.startswith(_GZIP):  # sitemap.xml.gz and the like: compressed by the author, not by the server
         body, note = decode_body(body, "gzip", limits.xml_bytes)
@@ -146,7 +154,15 @@ def read(
             document.note(note)
         if body.startswith((_GZIP, b"%PDF-", b"PK\x03\x04")):
             return document
-        content = Content(body, "", url, limits, content_language, want_context, place)
+        content = Content(
+            body=body,
+            content_type="",
+            url=url,
+            limits=limits,
+            language=content_language,
+            want_context=want_context,
+            place=place,
+        )
     reader, kind = _choose(content)
     if reader is not None:
         document.kind = kind

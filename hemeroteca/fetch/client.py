@@ -110,13 +110,13 @@ class GuardedClient:
         reason = note if 200 <= result.status < 300 else f"http-{result.status}"
         location = result.header("location") if 300 <= result.status < 400 else ""
         reply = Reply(
-            result.status,
-            body,
-            reason,
-            request.url,
-            result.header("content-type"),
-            result.elapsed,
-            result.header("retry-after"),
+            status=result.status,
+            body=body,
+            reason=reason,
+            url=request.url,
+            content_type=result.header("content-type"),
+            seconds=result.elapsed,
+            retry_after=result.header("retry-after"),
         )
         return reply, urls.resolve_links(request.url, [location])[0] if location else None
 

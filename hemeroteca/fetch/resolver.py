@@ -115,7 +115,14 @@ class Resolver:
         elif not addresses and not refused:
             message = "the name has no address"
         seconds = self._failure_seconds if message else self._seconds
-        return Resolution(tuple(addresses), tuple(public), refused, message, transient, monotonic() + seconds)
+        return Resolution(
+            addresses=tuple(addresses),
+            public=tuple(public),
+            refused=refused,
+            error=message,
+            transient=transient,
+            expires=monotonic() + seconds,
+        )
 
     def _work(self) -> None:
         while (host := self._questions.get()) is not None:

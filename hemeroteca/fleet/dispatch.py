@@ -30,7 +30,8 @@ from hemeroteca.fleet.models import (
     UploadPart,
 )
 from hemeroteca.fleet.services import audit, now_ms
-from hemeroteca.frontier.models import Crawl, Page
+from hemeroteca.frontier import services as frontier
+from hemeroteca.frontier.models import Page
 from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.urls import Scope
 from hemeroteca.warc import scan
@@ -485,12 +486,7 @@ def _see_again(crawl: int, keys: Sequence[int], device: Device) -> None:
     addresses = list(Page.objects.filter(key__in=keys).values_list("url", flat=True))
     if addresses:
         options = CrawlOptions(scope=Scope(kind="page", seeds=tuple(addresses)), sitemaps=False, own=True)
-        Crawl.objects.create(
-            fingerprint=f"fleet withdrew {device.pk} {crawl} {now_ms()}",
-            seeds=addresses,
-            options=msgspec.to_builtins(options),
-            created_ms=now_ms(),
-        )
+        frontier.make_crawl(f"fleet withdrew {device.pk} {crawl} {now_ms()}", addresses, options)
 
 
 def _by_crawl(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:

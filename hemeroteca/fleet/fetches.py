@@ -25,6 +25,7 @@ from hemeroteca.fleet import accounting, dispatch, protocol, refusals, services
 from hemeroteca.fleet.accounting import Kind, Side
 from hemeroteca.fleet.models import Client, FetchJob, FetchResult
 from hemeroteca.fleet.services import audit, now_ms
+from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import FETCH, Crawl
 from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.jobs import services as jobs
@@ -115,7 +116,7 @@ def cancel(actor: Actor, public_id: uuid.UUID) -> FetchJob:
         raise Conflict(f"job {public_id} has ended already")
     FetchJob.objects.filter(pk=job.pk).update(cancelled_ms=now_ms())
     if job.crawl_id:
-        Crawl.objects.filter(pk=job.crawl_id, state=Crawl.State.RUNNING).update(stop_requested=True)
+        frontier.ask_to_stop([job.crawl_id])
     settings.INSTANCE.wake("engine")
     job.refresh_from_db()
     return job
@@ -357,6 +358,4 @@ def _crawl(job: FetchJob, seeds: Iterable[str]) -> Crawl:
         headers=tuple((name, value) for name, value in job.headers),
         max_age=job.max_age,
     )
-    return Crawl.objects.create(
-        fingerprint=f"{FETCH}{job.pk}", seeds=canonical, options=msgspec.to_builtins(options), created_ms=now_ms()
-    )
+    return frontier.make_crawl(f"{FETCH}{job.pk}", canonical, options)

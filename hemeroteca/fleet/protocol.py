@@ -1,13 +1,12 @@
 """What travels between coordinator and devices, as JSON, and the settings of the fleet. No Django here.
 
-`device.link` speaks the same without this module, because it has only the standard library.
+`device.coordinator_link` speaks the same without this module, because it has only the standard library.
 """
 
 from typing import Annotated
 
 import msgspec
 
-PROTOCOL = 1
 MIN_VERSION = "0.1.0"  # of a worker
 ACTIVITIES = ("crawls", "clients", "vantage", "load")
 CATEGORIES = (  # kinds of pages an owner may leave out, of what clients and vantage checks ask for

@@ -63,7 +63,6 @@ class _Device(msgspec.Struct, eq=False):
     reputation: trust.Reputation = trust.Reputation()
     late: int = 0
     caught: bool = False  # with the block it has in hand
-    next_block: float = 0.0
     single: dict[int, int] = {}  # its results that nobody checked → how many checks it had passed then
     paired: dict[int, int] = {}  # those that only another device confirmed, likewise
 

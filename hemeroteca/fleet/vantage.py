@@ -22,6 +22,7 @@ from hemeroteca.fleet import agreement, protocol, refusals, services
 from hemeroteca.fleet.agreement import Fingerprint
 from hemeroteca.fleet.models import VantageCheck, VantageObservation, VantageRun
 from hemeroteca.fleet.services import audit, now_ms
+from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import FETCH, Crawl
 from hemeroteca.ingest.rules import CrawlOptions
 
@@ -125,8 +126,7 @@ def end(actor: Actor, check: VantageCheck) -> None:
     """No further run begins; one under way stops."""
     require(actor, "fleet.vantages", check)
     VantageCheck.objects.filter(pk=check.pk).update(state=VantageCheck.State.ENDED, next_ms=0)
-    crawls = VantageRun.objects.filter(vantage=check).values("crawl")
-    Crawl.objects.filter(pk__in=crawls, state=Crawl.State.RUNNING).update(stop_requested=True)
+    frontier.ask_to_stop(VantageRun.objects.filter(vantage=check).values_list("crawl", flat=True))
     check.state, check.next_ms = VantageCheck.State.ENDED, 0
     settings.INSTANCE.wake("engine")
 
@@ -153,12 +153,7 @@ def start_due() -> None:
                 vantage=run.pk,
                 category=check.category,
             )
-            run.crawl = Crawl.objects.create(
-                fingerprint=f"{FETCH}vantage {run.pk}",
-                seeds=check.urls,
-                options=msgspec.to_builtins(options),
-                created_ms=now,
-            )
+            run.crawl = frontier.make_crawl(f"{FETCH}vantage {run.pk}", check.urls, options)
             run.save(update_fields=["crawl"])
 
 
@@ -195,7 +190,9 @@ def compare(url: str, seen: Sequence[VantageObservation]) -> VantageUrl:
         home = next((group for group in groups if _same(group[0], one)), None)
         groups.append([one]) if home is None else home.append(one)
     if not groups:
-        return VantageUrl(url, "unseen", 0, 0, 0.0, [], [], [])
+        return VantageUrl(
+            url=url, verdict="unseen", places=0, status=0, seconds=0.0, differences=[], countries=[], networks=[]
+        )
     most = max(groups, key=len)
     restless = len(most) == 1 and len(seen) > 2
     usual = median([one.seconds for one in most])
@@ -234,7 +231,14 @@ def _difference(
     if not what:
         return None
     capture = str(one.capture) if one.capture else ""
-    return VantageDifference(what, detail, one.country, one.network, one.pseudonym, capture)  # type: ignore[arg-type]
+    return VantageDifference(
+        what=what,  # type: ignore[arg-type]
+        detail=detail,
+        country=one.country,
+        network=one.network,
+        device=one.pseudonym,
+        capture=capture,
+    )
 
 
 def _same(one: VantageObservation, other: VantageObservation) -> bool:

@@ -87,10 +87,6 @@ class Relevance:
         away = map(_away, barren, addresses)
         return list(map(LinkRelevance._make, zip(anchors, contexts, addresses, away, strict=True)))
 
-    def terms_of(self, text: str) -> list[tuple[int, int]]:
-        """Term numbers found in a text, and how often; for explanations."""
-        return Counter(term for term, _ in self._terms.find(fold(text[:MAX_TEXT]))).most_common()
-
 
 def _without_domain(url: str) -> str:
     """An address without the name somebody registered, which says whose it is, not what part of a site this is."""

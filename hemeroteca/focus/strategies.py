@@ -226,7 +226,14 @@ class Focused(Learned):
         worth = self.model.worth(seen, self._mixed(seen, cues, potential), 1.0 - cues.away)
         self.model.promise(candidate.parent, worth)
         host = self._patience(candidate.host)
-        return Potential(worth * host, inherited, neighbourhood, worth, host, parent.bound)
+        return Potential(
+            score=worth * host,
+            inherited=inherited,
+            neighbourhood=neighbourhood,
+            learned=worth,
+            host=host,
+            bound=parent.bound,
+        )
 
     def before(self, seen: Features, cues: Cues, parent: _PageValue) -> float:
         return self._mixed(seen, cues, shark(cues, parent.relevance, parent.inherited, self.tuning)[2])

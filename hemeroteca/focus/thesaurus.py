@@ -205,7 +205,6 @@ class _Reading:
         self._concepts: dict[str, None] = {}
         self._broader: dict[str, dict[str, None]] = {}
         self._members: dict[str, dict[str, None]] = {}  # group → what it has
-        self._notes: list[str] = []
 
     def add(self, path: Path) -> None:
         import pyoxigraph as rdf  # only here: it is large, and needed at import only

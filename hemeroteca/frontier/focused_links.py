@@ -266,7 +266,19 @@ def _row(candidate: Candidate, potential: "Potential", now_ms: int) -> tuple[Any
 def _candidate(crawl: int, row: Sequence[Any], url: str, host: str, depth: int) -> Candidate:
     """The link of a row that begins with `key` and the columns of `_CUES`."""
     key, parent, parent_url, anchor, context, place, page, of_anchor, of_context, address, away = row[:11]
-    cues = Cues(page, of_anchor, of_context, address, place, parent_url, away) if parent_url else None
+    cues = (
+        Cues(
+            page=page,
+            anchor=of_anchor,
+            context=of_context,
+            address=address,
+            place=place,
+            parent_url=parent_url,
+            away=away,
+        )
+        if parent_url
+        else None
+    )
     return Candidate(key, url, host, crawl, depth=depth, parent=parent, anchor=anchor, context=context, cues=cues)
 
 
@@ -274,7 +286,9 @@ def _potential(row: Sequence[Any]) -> "Potential":
     from hemeroteca.focus.strategies import Potential
 
     inherited, neighbourhood, learned, host, bound, score = row[11:17]
-    return Potential(score, inherited, neighbourhood, learned, host, bound)
+    return Potential(
+        score=score, inherited=inherited, neighbourhood=neighbourhood, learned=learned, host=host, bound=bound
+    )
 
 
 def _host_ids(cursor: Any, hosts: dict[str, float]) -> dict[int, float]:

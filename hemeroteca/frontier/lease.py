@@ -176,7 +176,17 @@ class Books:
         made = visit.asked or how is How.DONE  # done unasked: another crawl's capture serves
         if state is State.QUEUED or not made:
             self.taken[visit.crawl] -= 1
-        self.unwritten.append(Written(host, visit, state, int(due * 1000), attempts, reason, outcome))
+        self.unwritten.append(
+            Written(
+                host=host,
+                visit=visit,
+                state=state,
+                due_ms=int(due * 1000),
+                attempts=attempts,
+                reason=reason,
+                outcome=outcome,
+            )
+        )
         self._tell(visit, how, reason)
         return True
 

@@ -1,4 +1,4 @@
-"""Reads of the frontier for people: crawls, pages and hosts. The engine has its own (`store`)."""
+"""Reads of the frontier for people: crawls, pages and hosts. The engine has its own (`statements`)."""
 
 from bisect import bisect_right
 from collections.abc import Iterable

@@ -1,5 +1,5 @@
-"""Orders from people: submit, stop and resume crawls, settings of a site. The only writer of these tables besides
-`store`, which is the engine's."""
+"""Orders: crawls submitted, stopped and resumed, settings of a site. The only writer of these tables besides the queue
+and what it writes through (`statements`, `robots`, `focused_links`), which are the engine's."""
 
 import hashlib
 import time
@@ -78,9 +78,7 @@ def submit_crawl(actor: Actor, seeds: Iterable[str], options: CrawlOptions) -> t
         known = options_of(finished)
         options = msgspec.structs.replace(options, scope=known.scope, again=True, trusted=known.trusted)
     with transaction.atomic():
-        crawl = Crawl.objects.create(
-            fingerprint=fingerprint, seeds=canonical, options=msgspec.to_builtins(options), created_ms=_now_ms()
-        )
+        crawl = make_crawl(fingerprint, canonical, options)
         if finished is not None:
             QueuedVisit.objects.filter(crawl=finished, state=State.HELD).update(crawl=crawl)
             QueuedVisit.objects.filter(crawl=finished).update(
@@ -134,9 +132,16 @@ def keep_crawl(crawl_id: int | None, seeds: Iterable[str], options: CrawlOptions
     return crawl
 
 
-def rest_crawl(crawl_id: int) -> None:
-    """The standing crawl of a subscription is worked on no more, until `keep_crawl` says so."""
-    Crawl.objects.filter(pk=crawl_id, state=Crawl.State.RUNNING).update(stop_requested=True)
+def make_crawl(fingerprint: str, seeds: list[str], options: CrawlOptions) -> Crawl:
+    """A crawl whose order has been checked, by this room or by the one whose it is."""
+    return Crawl.objects.create(
+        fingerprint=fingerprint, seeds=seeds, options=msgspec.to_builtins(options), created_ms=_now_ms()
+    )
+
+
+def ask_to_stop(crawls: Iterable[int]) -> None:
+    """Have the engine stop those of them that run; whose they are has been checked."""
+    Crawl.objects.filter(pk__in=crawls, state=Crawl.State.RUNNING).update(stop_requested=True)
 
 
 def stop_crawl(actor: Actor, crawl_id: int) -> Crawl:
@@ -404,9 +409,10 @@ def mark_ended(crawl_id: int, state: Crawl.State, reason: str, counts: Counts) -
     )
 
 
-def mark_interrupted(crawl_id: int) -> None:
-    Crawl.objects.filter(pk=crawl_id).update(state=Crawl.State.STOPPED, stop_reason="interrupted", ended_ms=_now_ms())
-    note_event(crawl_id, "stopped", detail="interrupted")
+def mark_stopped(crawl_id: int, reason: str = "interrupted") -> None:
+    """Its run ended without an engine that could say so; what the run came to stays as it was written last."""
+    Crawl.objects.filter(pk=crawl_id).update(state=Crawl.State.STOPPED, stop_reason=reason[:500], ended_ms=_now_ms())
+    note_event(crawl_id, "stopped", detail=reason)
 
 
 def note_event(crawl_id: int, what: str, actor: Actor | None = None, detail: str = "") -> None:

@@ -59,9 +59,13 @@ def check(service: Service, client: GuardedClient, config: Config, deep: bool = 
     if service.state == before:
         return None
     change = StateChange(
-        service.pk, service.title or service.public_endpoint, service.public_endpoint, before, service.state,
-        service.reason,
-    )  # fmt: skip
+        service=service.pk,
+        title=service.title or service.public_endpoint,
+        url=service.public_endpoint,
+        before=before,
+        after=service.state,
+        reason=service.reason,
+    )
     tell(change, looks[-1].at_ms)
     return change
 
@@ -249,7 +253,16 @@ def inspire_report(service: Service) -> InspireReport:
     last = HealthCheck.objects.filter(service=service, request="link").order_by("-at_ms").first()
     alive = None if last is None else not _failed_together(last)
     passed = extended and link and languages and linked and enough is not False and alive is not False
-    return InspireReport(extended, link, languages, linked, alive, share, enough, passed)
+    return InspireReport(
+        extended_capabilities=extended,
+        metadata_link=link,
+        languages=languages,
+        datasets_linked=linked,
+        links_work=alive,
+        availability=share,
+        available_enough=enough,
+        passed=passed,
+    )
 
 
 def _failed_together(last: HealthCheck) -> bool:

@@ -57,7 +57,7 @@ def harvest(job: ActiveJob, order: HarvestOrder) -> Harvested:
     errands = catalogues.Errands(settings.CONFIG)
     name = order.kind or catalogues.guess_kind(url, errands)
     source, begun = services.begin_harvest(name, url), services.now_ms()
-    done = Harvested(name, 0, 0, 0, 0, 0, 0)
+    done = Harvested(kind=name, records=0, added=0, changed=0, vanished=0, failed=0, addresses=0)
     addresses: dict[str, None] = {}
     try:
         for found in catalogues.harvest(name, url, errands):

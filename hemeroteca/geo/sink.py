@@ -102,15 +102,15 @@ class Services:
         _, found_on, anchor = self._ways.get(arrival.rules.key, (0, "", ""))
         self._sightings.append(
             services.Sighting(
-                description,
-                capture.url,
-                capture.captured_ms,
-                arrival.done.digest,
-                trip.visit.crawl if trip is not None else None,
-                capture.header("server")[:100],
-                found_on,
-                anchor,
-                way,
+                description=description,
+                url=capture.url,
+                at_ms=capture.captured_ms,
+                digest=arrival.done.digest,
+                crawl=trip.visit.crawl if trip is not None else None,
+                server=capture.header("server")[:100],
+                found_on=found_on,
+                anchor=anchor,
+                way=way,
             )
         )
 

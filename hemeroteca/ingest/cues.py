@@ -47,4 +47,12 @@ class FocusReader:
         links = [candidate for candidate in result.candidates if candidate.role == UrlRole.PAGE]
         cues = self._relevance.links([LinkText(link.url, link.anchor, link.context) for link in links])
         for place, (link, cue) in enumerate(zip(links, cues, strict=True)):
-            link.cues = Cues(page, cue.anchor, cue.context, cue.address, place, capture.url, cue.away)
+            link.cues = Cues(
+                page=page,
+                anchor=cue.anchor,
+                context=cue.context,
+                address=cue.address,
+                place=place,
+                parent_url=capture.url,
+                away=cue.away,
+            )

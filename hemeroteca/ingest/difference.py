@@ -61,15 +61,24 @@ def difference(capture: Capture, rules: Rules, diff: bool) -> tuple[Difference, 
         return None
     dom, shot = capture.dom, capture.screenshot
     old = change.Snapshot(
-        record.content(COMPARED_BYTES)[0],
-        record.header("content-type") if record.head else DOM_TYPE,  # a page as a browser showed it has no head
-        capture.url,
-        record.status or capture.status,
-        _picture(rules.earlier_picture) if shot else b"",
-        record.captured_ms or 0,
+        body=record.content(COMPARED_BYTES)[0],
+        content_type=record.header("content-type")
+        if record.head
+        else DOM_TYPE,  # a page as a browser showed it has no head
+        url=capture.url,
+        status=record.status or capture.status,
+        screenshot=_picture(rules.earlier_picture) if shot else b"",
+        at_ms=record.captured_ms or 0,
     )
     if dom:
-        new = change.Snapshot(dom[:COMPARED_BYTES], DOM_TYPE, capture.url, capture.status, shot, capture.captured_ms)
+        new = change.Snapshot(
+            body=dom[:COMPARED_BYTES],
+            content_type=DOM_TYPE,
+            url=capture.url,
+            status=capture.status,
+            screenshot=shot,
+            at_ms=capture.captured_ms,
+        )
     else:
         body = capture.content(COMPARED_BYTES)[0]
         new = change.Snapshot(body, capture.media_type, capture.url, capture.status, at_ms=capture.captured_ms)

@@ -74,7 +74,14 @@ class Stored(msgspec.Struct, frozen=True):
             picture = self.picture.read().payload(64 << 20) if self.picture is not None else b""
             shown = self.dom.read()
             at_ms = shown.captured_ms or 0
-            return change.Snapshot(shown.payload(MAX_CONTENT), DOM_TYPE, self.url, self.status, picture, at_ms)
+            return change.Snapshot(
+                body=shown.payload(MAX_CONTENT),
+                content_type=DOM_TYPE,
+                url=self.url,
+                status=self.status,
+                screenshot=picture,
+                at_ms=at_ms,
+            )
         record = self.body.read()
         kind = record.header("content-type") or self.mime
         return change.Snapshot(record.content()[0], kind, self.url, self.status, at_ms=record.captured_ms or 0)

@@ -224,7 +224,15 @@ class _Child:
     def facts(self) -> ProcessFacts:
         state = "running" if self.alive else "stopped" if self._held else "asleep" if self._asleep else "waiting"
         pid = self._process.pid if self._process is not None else 0
-        return ProcessFacts(self.name, state, pid, self._since_ms, self._starts, self._ending, self._program.may_stop)
+        return ProcessFacts(
+            name=self.name,
+            state=state,
+            pid=pid,
+            since_ms=self._since_ms,
+            starts=self._starts,
+            ending=self._ending,
+            may_stop=self._program.may_stop,
+        )
 
     def order(self, verb: str, now: float) -> None:
         """What a person wants of it: stop, start or restart."""

@@ -67,7 +67,14 @@ def kind(
 
     def register(function: Function) -> Function:
         _, arguments, *_ = function.__annotations__.values()
-        _kinds[name] = Kind(name, function, arguments, action or name, exclusive, remote)
+        _kinds[name] = Kind(
+            name=name,
+            run=function,
+            arguments=arguments,
+            action=action or name,
+            exclusive=exclusive,
+            remote=remote,
+        )
         return function
 
     return register

@@ -5,8 +5,8 @@ Walls, each enough for what it stands against:
 1. DuckDB's own parser (`json_serialize_sql`) must call the text one SELECT, which names only tables of the lake and
    functions that make rows of their arguments.
 2. DuckDB runs without access to files and with its settings locked; the lake reaches it as open, read-only files.
-3. The process (`confined`) has no environment, gave up its user where it is root, and a seccomp filter refuses to open,
-   connect, write elsewhere or start anything.
+3. The process (`sandbox_process`) has no environment, gave up its user where it is root, and a seccomp filter refuses
+   to open, connect, write elsewhere or start anything.
 4. Time, memory, rows and bytes of the answer are bounded; the parent ends it by its process id.
 """
 

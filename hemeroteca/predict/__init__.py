@@ -12,13 +12,13 @@ instance or the network (`traces.read` reads the file it is told to).
 
 from .calendars import Calendar, country_calendar, week_calendar
 from .calibration import Calibration, Observed, calibrate
-from .explanation import SENTENCES, fill
+from .explanation import SENTENCES, Reason, fill
 from .groups import behaviour, bursts, daily_chance, group, site_chance
 from .planner import Planner
 from .policies import POLICIES, IntervalPolicy, World, policy_of
 
 __all__ = [
-    "POLICIES", "SENTENCES", "Calendar", "Calibration", "IntervalPolicy", "Observed", "Planner", "World", "behaviour",
-    "bursts", "calibrate", "country_calendar", "daily_chance", "fill", "group", "policy_of", "site_chance",
+    "POLICIES", "SENTENCES", "Calendar", "Calibration", "IntervalPolicy", "Observed", "Planner", "Reason", "World",
+    "behaviour", "bursts", "calibrate", "country_calendar", "daily_chance", "fill", "group", "policy_of", "site_chance",
     "week_calendar",
 ]  # fmt: skip

@@ -103,7 +103,16 @@ def reliability(predicted: NDArray[np.float64], changed: NDArray[np.bool_], bins
         n = int(here.sum())
         if n:
             share = float(changed[here].mean())
-            table.append(Bin(i / bins, (i + 1) / bins, n, float(predicted[here].mean()), share, _wilson(share, n)))
+            table.append(
+                Bin(
+                    low=i / bins,
+                    high=(i + 1) / bins,
+                    visits=n,
+                    predicted=float(predicted[here].mean()),
+                    observed=share,
+                    doubt=_wilson(share, n),
+                )
+            )
     return tuple(table)
 
 

@@ -78,7 +78,14 @@ def run(order: Experiment, own: Trace | None = None, progress: Progress | None =
     found = []
     for seed in range(order.seed, order.seed + order.repeat):
         settings = Settings(
-            order.budget, order.resolution, order.warmup, order.batches, seed, order.signals, order.save, calendar
+            budget=order.budget,
+            resolution=order.resolution,
+            warmup=order.warmup,
+            batches=order.batches,
+            seed=seed,
+            signals=order.signals,
+            save=order.save,
+            calendar=calendar,
         )
         found.append(compare(_history(order, own, seed), order.policies, settings, more=more, progress=progress))
     return found

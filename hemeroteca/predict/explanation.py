@@ -32,6 +32,10 @@ class Reason:
     def __str__(self) -> str:
         return fill(SENTENCES[self.code], self.values)
 
+    def kept(self) -> dict[str, Value]:
+        """As it is kept in a table and read again by whoever says it in words."""
+        return {"code": self.code, **self.values}
+
 
 # The English sentences, for the command line and as the translators' source.
 SENTENCES: dict[str, str] = {

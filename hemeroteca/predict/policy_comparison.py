@@ -63,7 +63,14 @@ def compare(
         stretch[name] = factor
     days = (run.steps * settings.resolution) / DAY
     own = settings.budget == "own"
-    return PolicyComparison(tuple(outcomes), per_step * DAY / settings.resolution, len(trace), days, stretch, own)
+    return PolicyComparison(
+        outcomes=tuple(outcomes),
+        visits_per_day=per_step * DAY / settings.resolution,
+        pages=len(trace),
+        days=days,
+        stretch=stretch,
+        own_pace=own,
+    )
 
 
 class _Runner:

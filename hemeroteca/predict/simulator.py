@@ -98,7 +98,18 @@ def _published(policy: str, visits: int, lost: int, stored: int) -> PolicyOutcom
     nan = float("nan")
     found = 137 - lost
     return PolicyOutcome(
-        policy, visits, 137, found, lost, visits - found, nan, nan, nan, stored, lost_by_day=lost, page_days=241
+        policy=policy,
+        visits=visits,
+        changes=137,
+        detected=found,
+        lost=lost,
+        unnecessary=visits - found,
+        freshness=nan,
+        mean_delay_hours=nan,
+        harmonic_staleness=nan,
+        bytes_stored=stored,
+        lost_by_day=lost,
+        page_days=241,
     )
 
 
@@ -127,7 +138,16 @@ def simulate(
     """
     resolution, seed = settings.resolution, settings.seed
     steps = int(np.ceil(trace.hours / resolution - 1e-9))
-    policy.start(World(trace.sites, trace.pages, resolution, visits_per_step, seed, settings.calendar))
+    policy.start(
+        World(
+            sites=trace.sites,
+            pages=trace.pages,
+            step=resolution,
+            visits_per_step=visits_per_step,
+            seed=seed,
+            calendar=settings.calendar,
+        )
+    )
     book = _Book(trace, resolution, settings.warmup * DAY, steps)
     told = _Signals(trace, resolution, steps, settings.signals, seed) if any(settings.signals) else None
     save_steps = min(settings.save * DAY / resolution, MAX_SAVED * max(steps - book.warm_step, 0))

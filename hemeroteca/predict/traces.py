@@ -50,7 +50,7 @@ class Trace:
 
     def _where(self, keep: Sequence[NDArray[np.bool_]]) -> Trace:
         of = [tuple(v[k] for v, k in zip(part, keep, strict=True)) if part else () for part in self._by_change]
-        return Trace(self.sites, self.pages, of[0], self.hours, of[1], of[2])
+        return Trace(sites=self.sites, pages=self.pages, changes=of[0], hours=self.hours, sizes=of[1], importance=of[2])
 
     @property
     def _by_change(self) -> tuple[tuple[NDArray[np.float64], ...], ...]:
@@ -72,12 +72,12 @@ def join(traces: Sequence[Trace]) -> Trace:
     if not traces:
         raise ValueError("no trace to simulate: give --trace FILE.csv.gz or --process NAME")
     return Trace(
-        tuple(s for t in traces for s in t.sites),
-        tuple(p for t in traces for p in t.pages),
-        tuple(c for t in traces for c in t.changes),
-        max(t.hours for t in traces),
-        tuple(c for t in traces for c in t.sizes) if all(t.sizes for t in traces) else (),
-        tuple(c for t in traces for c in t.importance) if all(t.importance for t in traces) else (),
+        sites=tuple(s for t in traces for s in t.sites),
+        pages=tuple(p for t in traces for p in t.pages),
+        changes=tuple(c for t in traces for c in t.changes),
+        hours=max(t.hours for t in traces),
+        sizes=tuple(c for t in traces for c in t.sizes) if all(t.sizes for t in traces) else (),
+        importance=tuple(c for t in traces for c in t.importance) if all(t.importance for t in traces) else (),
     )
 
 
@@ -118,12 +118,12 @@ def parse(lines: Iterable[str], name: str) -> Trace:
     ordered = list(times)
     values = [np.array([row[: columns - 2] for row in sorted(times[k])]) for k in ordered]
     return Trace(
-        tuple(s for s, _ in ordered),
-        tuple(p for _, p in ordered),
-        tuple(v[:, 0] for v in values),
-        math.ceil((latest + 1e-9) / DAY) * DAY,
-        tuple(v[:, 1] for v in values) if columns > 3 else (),
-        tuple(v[:, 2] for v in values) if columns > 4 else (),
+        sites=tuple(s for s, _ in ordered),
+        pages=tuple(p for _, p in ordered),
+        changes=tuple(v[:, 0] for v in values),
+        hours=math.ceil((latest + 1e-9) / DAY) * DAY,
+        sizes=tuple(v[:, 1] for v in values) if columns > 3 else (),
+        importance=tuple(v[:, 2] for v in values) if columns > 4 else (),
     )
 
 

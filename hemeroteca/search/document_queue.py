@@ -2,14 +2,12 @@
 
 A file per call in `imports` of the index folder; it appears whole and goes when its documents are findable, so
 that whoever left it can wait for that. After a crash it is read again from the beginning: documents replace themselves.
-What else waits for an engine (`engine.imported_pages`) lies beside them under a suffix of its own.
 """
 
 import os
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
@@ -17,10 +15,9 @@ from hemeroteca.ingest.search_document import SearchDocument
 
 FOLDER = "imports"
 DOCUMENTS = ".documents"
-Row = TypeVar("Row", bound=msgspec.Struct)
 
 
-def push(index_dir: Path, documents: Iterable[msgspec.Struct], suffix: str = DOCUMENTS) -> Path:
+def push(index_dir: Path, documents: Iterable[SearchDocument]) -> Path:
     """Write documents for the engine to take; the file is gone when they can be found."""
     folder = index_dir / FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -34,26 +31,21 @@ def push(index_dir: Path, documents: Iterable[msgspec.Struct], suffix: str = DOC
                 file.write(len(row).to_bytes(4, "little") + row)
             file.flush()
             os.fsync(file.fileno())
-        ready = folder / f"{name}{suffix}"
+        ready = folder / f"{name}{DOCUMENTS}"
         os.replace(draft, ready)
     finally:
         draft.unlink(missing_ok=True)
     return ready
 
 
-def pending(index_dir: Path, suffix: str = DOCUMENTS) -> list[Path]:
+def pending(index_dir: Path) -> list[Path]:
     """Files that were left, oldest first."""
-    return sorted((index_dir / FOLDER).glob(f"*{suffix}"))
+    return sorted((index_dir / FOLDER).glob(f"*{DOCUMENTS}"))
 
 
 def read(file: Path) -> Iterator[SearchDocument]:
     """The documents of such a file. Raises ValueError where it is damaged."""
-    return rows(file, SearchDocument)
-
-
-def rows(file: Path, kind: type[Row]) -> Iterator[Row]:
-    """The same for what else was left."""
-    decode = msgspec.msgpack.Decoder(kind).decode
+    decode = msgspec.msgpack.Decoder(SearchDocument).decode
     with file.open("rb") as source:
         while head := source.read(4):
             row = source.read(int.from_bytes(head, "little"))

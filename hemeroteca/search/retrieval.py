@@ -191,7 +191,14 @@ class Retrieval:
         order, duplicates = self._without_copies(order, columns["simhash"], places)
         order, delayed = self._spread(order, columns["host_key"], scores, page, pages)
         return RankedMatches(
-            places, columns["key"].tolist(), columns["host_key"], scores, facts, order, duplicates, delayed
+            places=places,
+            keys=columns["key"].tolist(),
+            hosts=columns["host_key"],
+            scores=scores,
+            facts=facts,
+            order=order,
+            duplicates=duplicates,
+            delayed=delayed,
         )
 
     def _meaning(

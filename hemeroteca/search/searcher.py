@@ -198,15 +198,15 @@ class _Search:
         if self.known.hosts is None:
             self.known.hosts = len(self.reader.terms("host", "", weights.many_hosts + 1))
         self.retrieval = Retrieval(
-            self.reader,
-            options,
-            weights,
-            options.now_ms or int(time.time() * 1000),
-            searcher.link_ranks,
-            searcher.of_versions,
-            self.known.hosts,
-            word_vectors.load() if weights.meaning else None,
-            self.known.vectors,
+            reader=self.reader,
+            options=options,
+            weights=weights,
+            now_ms=options.now_ms or int(time.time() * 1000),
+            links=searcher.link_ranks,
+            of_versions=searcher.of_versions,
+            hosts=self.known.hosts,
+            vectors=word_vectors.load() if weights.meaning else None,
+            known=self.known.vectors,
         )
         self._marks: dict[str, Highlighter] = {}  # by body field
         self._standing: dict[int, bool] = {}  # documents whose text was read for `inbody:`

@@ -305,7 +305,16 @@ def _exchange(record: Record, name: str, offset: int, spool: Path, flaw: str = "
     container = fields.get("warc-refers-to-container", "").removeprefix("file://")[:200]
     believed = stated if kind != "revisit" and record.has_payload(stated, body) else ""
     partial = bool(record.missing or in_parts or beside)
-    return Exchange(capture, name, offset, believed, note, container, _names(record), partial)
+    return Exchange(
+        capture=capture,
+        file=name,
+        offset=offset,
+        stated_digest=believed,
+        note=note,
+        container=container,
+        names=_names(record),
+        partial=partial,
+    )
 
 
 def _relations(fields: dict[str, str]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from django.db import DatabaseError
 
 from hemeroteca import urls
 from hemeroteca.frontier.models import Page
+from hemeroteca.predict import Reason
 from hemeroteca.urls.candidate import Candidate, UrlRole
 from hemeroteca.watch import observations
 from hemeroteca.watch.answered_visit import GONE, HOUR_MS, AnsweredVisit, planner_hour
@@ -120,11 +121,19 @@ class Announcements:
             page.poll = min(page.poll * 1.5, most)
         since, page.last_ms, page.retry_at, page.failures = page.last_ms, visit.at_ms, 0.0, 0
         next_ms = visit.at_ms + int(page.poll * HOUR_MS)
-        why, then = ({"code": code, "hours": page.poll} for code in ("listing", "then-listing"))
+        why, then = (Reason(code, {"hours": page.poll}) for code in ("listing", "then-listing"))
         if listing is None:
-            self._state.writes.page_seen(visit.key, visit.at_ms, visit.at_ms - since, next_ms, then, False, 0.0)
+            self._state.writes.page_seen(
+                visit.key,
+                at_ms=visit.at_ms,
+                interval_ms=visit.at_ms - since,
+                next_ms=next_ms,
+                then=then,
+                important=False,
+                chance=0.0,
+            )
             return
-        self._state.writes.new_page(visit, sub.id, site, visit.at_ms, next_ms, why, then)
+        self._state.writes.new_page(visit, sub.id, site, at_ms=visit.at_ms, next_ms=next_ms, why=why, then=then)
         source = observations.listing_source(sub.id, site, visit.url, listing, visit.at_ms)
         if source not in self.sources:
             self.sources[source] = AnnouncementSource(listing.kind, sub.id, "")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hemeroteca.predict import SENTENCES, fill
+from hemeroteca.predict import SENTENCES, Reason, fill
 from hemeroteca.watch.answered_visit import HOUR_MS, WORTH, YOUNG_HOURS, AnsweredVisit, planner_hour
 from hemeroteca.watch.models import SignalSource, WatchedPage
 
@@ -121,16 +121,16 @@ class NextVisit:
     def explain(self, key: int, now: float, chance: float) -> None:
         page = self._state.pages[key]
         if page.failures:
-            kept: dict[str, object] = {"code": "retry", "failures": page.failures}
+            why = Reason("retry", {"failures": page.failures})
         else:
-            reason = self._state.plan.planner.explain(key, planner_hour(now * 1000))
-            kept = {"code": reason.code, **reason.values}
-            if kept.get("code") == "companion":
-                other = WatchedPage.objects.filter(key=kept["page"]).values_list("url", flat=True).first()
-                kept["page"] = other or "another page"
-            elif kept.get("code") == "signal":
-                kept = self._why_told(key, kept)
-        self._state.writes.page_chosen(key, int(now * 1000), {**kept, "chance": round(chance, 3)})
+            why = self._state.plan.planner.explain(key, planner_hour(now * 1000))
+            if why.code == "companion":
+                other = WatchedPage.objects.filter(key=why.values["page"]).values_list("url", flat=True).first()
+                why = Reason(why.code, {**why.values, "page": other or "another page"})
+            elif why.code == "signal":
+                why = self._why_told(key, why)
+        why = Reason(why.code, {**why.values, "chance": round(chance, 3)})
+        self._state.writes.page_chosen(key, int(now * 1000), why)
 
     def explain_policy(self, sub: "ActiveSubscription", key: int, now: float) -> None:
         page = self._state.pages[key]
@@ -138,16 +138,16 @@ class NextVisit:
         assert sub.policy is not None
         code = "share" if sub.policy.shares_budget else "interval"
         if page.failures:
-            kept: dict[str, object] = {"code": "retry", "failures": page.failures}
+            why = Reason("retry", {"failures": page.failures})
         elif key in self._state.announcements.announced_by and sub.mode == "simple-notify":
             first = next(iter(self._state.announcements.announced_by[key]))
             source = self._state.announcements.sources.get(first)
-            kept = {"code": "told", "source": source.kind if source else "somebody", "policy": sub.mode}
+            why = Reason("told", {"source": source.kind if source else "somebody", "policy": sub.mode})
         elif hours * HOUR_MS >= sub.max_ms and not self._wanted(sub, key, now):
-            kept = {"code": "overdue", "ago": round(hours / 24, 1)}
+            why = Reason("overdue", {"ago": round(hours / 24, 1)})
         else:
-            kept = {"code": code, "policy": sub.mode, "hours": round(hours, 2)}
-        self._state.writes.page_chosen(key, int(now * 1000), kept)
+            why = Reason(code, {"policy": sub.mode, "hours": round(hours, 2)})
+        self._state.writes.page_chosen(key, int(now * 1000), why)
 
     def _wanted(self, sub: "ActiveSubscription", key: int, now: float) -> bool:
         """Whether the policy itself asks for a visit now."""
@@ -155,26 +155,24 @@ class NextVisit:
         at = sub.policy.next_at(key)
         return at is not None and at <= planner_hour(now * 1000)
 
-    def then(
-        self, sub: "ActiveSubscription", page: "ActivePage", visit: AnsweredVisit
-    ) -> tuple[int, dict[str, object]]:
+    def then(self, sub: "ActiveSubscription", page: "ActivePage", visit: AnsweredVisit) -> tuple[int, Reason]:
         """About when the next visit will be and why, for people: as if the page went on as it did before this one."""
         if sub.policy is not None:
             hour = sub.policy.next_at(visit.key)
             if hour is None or not np.isfinite(hour):
-                return 0, {"code": "then-share"}
+                return 0, Reason("then-share")
             code, wait = "then-policy", max((hour - planner_hour(visit.at_ms)) * HOUR_MS, sub.min_ms)
             if wait > sub.max_ms:
                 code, wait = "then-latest", sub.max_ms
-            return visit.at_ms + int(wait), {"code": code, "policy": sub.mode, "hours": round(wait / HOUR_MS, 2)}
+            return visit.at_ms + int(wait), Reason(code, {"policy": sub.mode, "hours": round(wait / HOUR_MS, 2)})
         if sub.budget.visits.per_day:
-            return visit.at_ms + int(page.wait) if page.wait else 0, {"code": "then-share"}
+            return visit.at_ms + int(page.wait) if page.wait else 0, Reason("then-share")
         code, wait = "then-chance", page.wait or sub.max_ms
         if wait >= sub.max_ms:
             code, wait = "then-latest", sub.max_ms
         if page.lessons <= len(YOUNG_HOURS) and (young := YOUNG_HOURS[page.lessons - 1] * HOUR_MS) < wait:
             code, wait = "then-young", max(young, sub.min_ms)
-        return visit.at_ms + int(wait), {"code": code, "hours": round(wait / HOUR_MS, 2)}
+        return visit.at_ms + int(wait), Reason(code, {"hours": round(wait / HOUR_MS, 2)})
 
     def until_likely(self, sub: "ActiveSubscription", chance: float, interval_ms: int) -> float:
         """Milliseconds until a visit is worth it."""
@@ -210,14 +208,14 @@ class NextVisit:
         if now - self._told_at >= WAIT_TOLD or now < self._told_at:
             self._told_at = now
 
-    def _why_told(self, key: int, kept: dict[str, object]) -> dict[str, object]:
+    def _why_told(self, key: int, believed: Reason) -> Reason:
         """Who announced it, and how often he was right so far: not what is believed of somebody never heard before."""
         sources = self._state.announcements.announced_by.get(key, ())
         rows = SignalSource.objects.filter(pk__in=sources).order_by("-right", "pk")
         row = rows.values_list("kind", "right", "wrong").first()
         if row is None:
-            return kept
+            return believed
         kind, right, wrong = row
         if not right + wrong:
-            return {"code": "news", "source": kind}
-        return {"code": "signal", "source": kind, "precision": round(right / (right + wrong), 3)}
+            return Reason("news", {"source": kind})
+        return Reason("signal", {"source": kind, "precision": round(right / (right + wrong), 3)})

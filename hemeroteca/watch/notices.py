@@ -266,7 +266,7 @@ def check_apprise(target: str) -> str:
 
 
 def _send(channel: Channel, notices: list[Notice], config: Config, client: GuardedClient) -> None:
-    if not channel.target:  # `sealing.unseal` could not open it
+    if not channel.target:  # `sealed_secrets.unseal` could not open it
         raise DeliveryError(
             "its address was sealed with another secret.key; put that file into the data folder, or add it again"
         )

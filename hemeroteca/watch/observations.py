@@ -31,6 +31,7 @@ from hemeroteca.predict import (
     Calibration,
     Observed,
     Planner,
+    Reason,
     behaviour,
     bursts,
     calibrate,
@@ -107,7 +108,9 @@ def learn_from_cdx(subscription: Subscription, lines: Iterable[str]) -> int:
         digest = ""
         rows = []
         for at_ms, status, found in sorted(captures):
-            rows.append(_Seen(at_ms, status, found != digest, None, 0, 0))
+            rows.append(
+                _Seen(captured_ms=at_ms, status=status, version=found != digest, importance=None, body_size=0, length=0)
+            )
             digest = found
         learned += _learn_rows(subscription, url, rows, 0.0)
     if learned:
@@ -220,7 +223,7 @@ def _summarise(subscription: Subscription, page: Page, key: int) -> None:
             "subscription": subscription,
             "site": page.host.name,
             "url": page.url,
-            "reason": {"code": "archive"},
+            "reason": Reason("archive").kept(),
         },
     )
 

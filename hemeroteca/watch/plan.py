@@ -15,7 +15,7 @@ import numpy as np
 from django.db.models import Max
 
 from hemeroteca.frontier.models import Page, QueuedVisit
-from hemeroteca.predict import Planner
+from hemeroteca.predict import Planner, Reason
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch import observations
 from hemeroteca.watch.answered_visit import HOUR_MS, LESSON_MS, WORTH, YOUNG_HOURS, planner_hour
@@ -295,7 +295,7 @@ class PageChoice:
                 del state.asked[key]
             elif key not in state.under_way and state.under_way.at(page.site) < state.outages.room(page.site, now):
                 del state.asked[key]
-                state.writes.page_chosen(key, int(now * 1000), {"code": "asked"})
+                state.writes.page_chosen(key, int(now * 1000), Reason("asked"))
                 yield key
 
     def _listings(self, now: float) -> Iterator[int]:
@@ -303,7 +303,7 @@ class PageChoice:
         for key in list(self._state.polled):
             page = self._state.pages.get(key)
             if page and now * 1000 - page.last_ms >= page.poll * HOUR_MS and self._allowed(key, now):
-                self._state.writes.page_chosen(key, int(now * 1000), {"code": "listing", "hours": page.poll})
+                self._state.writes.page_chosen(key, int(now * 1000), Reason("listing", {"hours": page.poll}))
                 yield key
 
     def _by_policy(self, now: float) -> Iterator[int]:
@@ -327,7 +327,7 @@ class PageChoice:
         try:
             for key in self._state.plan.young_due(now):
                 if self._allowed(key, now):
-                    self._state.writes.page_chosen(key, int(now * 1000), {"code": "young"})
+                    self._state.writes.page_chosen(key, int(now * 1000), Reason("young"))
                     yield key
                 else:
                     postponed.append(key)

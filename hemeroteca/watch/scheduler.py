@@ -29,7 +29,7 @@ from hemeroteca.frontier.models import QueuedVisit
 from hemeroteca.frontier.visit import Ending, How, State
 from hemeroteca.ingest.difference import Difference
 from hemeroteca.ingest.rules import ComparisonRules, Judge
-from hemeroteca.predict import policy_of
+from hemeroteca.predict import Reason, policy_of
 from hemeroteca.urls.candidate import Candidate, UrlRole
 from hemeroteca.watch import observations, queries
 from hemeroteca.watch.announcements import POLL_HOURS, Announcements
@@ -60,7 +60,7 @@ SWEEP_SECONDS = 60.0  # between looks at what changes slowly
 RETRY_FAULTS = 600.0  # s until a subscription that could not be worked with is tried again
 RESTART_SECONDS = (5.0, 600.0)  # until a new scheduler is tried: first, and at most
 CALM_SECONDS = 120.0  # of work without failure after which it counts as well again
-FIRST = '{"code": "first"}'  # the reason of a first visit
+FIRST = Reason("first")
 
 log = logging.getLogger("hemeroteca.watch")
 T = TypeVar("T")
@@ -172,7 +172,7 @@ class Scheduler:
             return  # where a sitemap is looked for, there is none
         self.state.requisites.needed(sub, visit)
         if page is not None:
-            self._seen_again(sub, site, page, visit, ended.why if ended is not None else "{}")
+            self._seen_again(sub, site, page, visit, ended.why if ended is not None else None)
         elif visit.before_ms:
             self._seen_again(sub, site, self._take_up(sub, site, visit), visit, FIRST)
         else:
@@ -208,16 +208,16 @@ class Scheduler:
     def _welcome(self, sub: ActiveSubscription, site: str, visit: AnsweredVisit) -> None:
         """A page seen for the first time."""
         page = self._begin_page(sub, site, visit, visit.at_ms)
-        next_ms, why = self.state.next_visit.then(sub, page, visit)
-        self.state.writes.new_page(visit, sub.id, site, visit.at_ms, next_ms, {"code": "first"}, why)
-        self.state.writes.observation(visit, sub.id, 0, False, None, FIRST)
+        next_ms, then = self.state.next_visit.then(sub, page, visit)
+        self.state.writes.new_page(visit, sub.id, site, at_ms=visit.at_ms, next_ms=next_ms, why=FIRST, then=then)
+        self.state.writes.observation(visit, sub.id, interval_ms=0, important=False, chance=None, why=FIRST)
         self.state.runs.add(sub.id, visit, again=False, important=False)
 
     def _take_up(self, sub: ActiveSubscription, site: str, visit: AnsweredVisit) -> ActivePage:
         """A page somebody else captured before (a crawl, an import, a subscription that ended): watching begins with
         what it was then, so that this visit shows whether it changed since."""
         before_ms = min(visit.before_ms, visit.at_ms)
-        self.state.writes.new_page(visit, sub.id, site, before_ms, 0, {"code": "first"})
+        self.state.writes.new_page(visit, sub.id, site, at_ms=before_ms, next_ms=0, why=FIRST)
         return self._begin_page(sub, site, visit, before_ms)
 
     def _begin_page(self, sub: ActiveSubscription, site: str, visit: AnsweredVisit, last_ms: int) -> ActivePage:
@@ -230,7 +230,9 @@ class Scheduler:
             self.state.plan.add(sub.id, [(visit.key, site, visit.url, last_ms)])
         return page
 
-    def _seen_again(self, sub: ActiveSubscription, site: str, page: ActivePage, visit: AnsweredVisit, why: str) -> None:
+    def _seen_again(
+        self, sub: ActiveSubscription, site: str, page: ActivePage, visit: AnsweredVisit, why: Reason | None
+    ) -> None:
         """A page that was seen before: did it change, was that foreseen, and when is it visited next?"""
         interval = max(visit.at_ms - page.last_ms, 0)
         if page.sub != sub.id and not visit.changed and interval < HOUR_MS:
@@ -240,7 +242,7 @@ class Scheduler:
         hour = planner_hour(visit.at_ms)
         chance = self.state.plan.chance(visit.key, hour)
         told = self.state.announcements.verify(visit.key, page, important)
-        self.state.writes.observation(visit, sub.id, interval, important, chance, why)
+        self.state.writes.observation(visit, sub.id, interval_ms=interval, important=important, chance=chance, why=why)
         self.state.runs.add(sub.id, visit, again=interval > 0, important=important)
         for place, (number, difference) in enumerate(judged.items()):
             self.state.writes.change(visit, number, difference, site, page.last_ms, first=not place)
@@ -256,7 +258,15 @@ class Scheduler:
         if chance is not None and not told and interval >= HOUR_MS:  # a signal, or a moment, says nothing about habits
             page.wait = self.state.next_visit.until_likely(owner, chance, interval)
         next_ms, then = self.state.next_visit.then(owner, page, visit)
-        self.state.writes.page_seen(visit.key, visit.at_ms, interval, next_ms, then, important, chance or 0.0)
+        self.state.writes.page_seen(
+            visit.key,
+            at_ms=visit.at_ms,
+            interval_ms=interval,
+            next_ms=next_ms,
+            then=then,
+            important=important,
+            chance=chance or 0.0,
+        )
 
     def ended(self, endings: list[Ending]) -> None:
         """Visits of standing crawls that have ended: those that brought no answer, or were not allowed, are learned

@@ -19,6 +19,7 @@ from hemeroteca.archive.services import db_uuid
 from hemeroteca.config import Config
 from hemeroteca.ingest.difference import Difference
 from hemeroteca.ingest.rules import ComparisonRules
+from hemeroteca.predict import Reason
 from hemeroteca.watch.answered_visit import DAY_MS, LESSON_MS, AnsweredVisit
 from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Signal, SignalSource, Subscription, WatchedPage
@@ -98,7 +99,7 @@ class VisitUnderWay(msgspec.Struct, gc=False):
     site: str
     planned: bool = True  # of a watched page; paid for when it was chosen
     source: int = 0  # who named the page, which nobody knew
-    why: str = "{}"  # the reason it was chosen for, as JSON
+    why: Reason | None = None  # the reason it was chosen for
 
 
 class UnderWay:
@@ -212,7 +213,6 @@ def domain_of(url: str) -> str:
     return urls.registrable_domain(host) or host
 
 
-Reason = dict[str, Any]  # a code and values for a sentence of `next_visit`
 Rows = list[tuple[Any, ...]]
 
 
@@ -224,7 +224,7 @@ class PendingWrites:
     _new: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     _observations: Rows = field(default_factory=list)
     _seen: Rows = field(default_factory=list)
-    _chosen: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+    _chosen: dict[int, tuple[int, Reason]] = field(default_factory=dict)
     _failed: dict[int, tuple[int, str, int]] = field(default_factory=dict)
     _changes: Rows = field(default_factory=list)
     _verdicts: Counter[tuple[int, str]] = field(default_factory=Counter)
@@ -241,6 +241,7 @@ class PendingWrites:
         visit: AnsweredVisit,
         sub: int,
         site: str,
+        *,
         at_ms: int,
         next_ms: int,
         why: Reason,
@@ -248,36 +249,42 @@ class PendingWrites:
     ) -> None:
         """`at_ms`: since when it is known; not this visit, where somebody else captured it before."""
         kind = visit.listing.kind if visit.listing else ""
-        times, reasons = (at_ms, at_ms, next_ms), (json.dumps(why), json.dumps(then or {}))
+        times, reasons = (at_ms, at_ms, next_ms), (_json(why), _json(then))
         counted = int(at_ms == visit.at_ms)  # what was captured before is counted where it is known
         self._new[visit.key] = (visit.key, sub, site, visit.url, kind, *times, *reasons, counted)
 
     def observation(
-        self, visit: AnsweredVisit, sub: int, interval_ms: int, important: bool, chance: float | None, why: str
+        self,
+        visit: AnsweredVisit,
+        sub: int,
+        *,
+        interval_ms: int,
+        important: bool,
+        chance: float | None,
+        why: Reason | None,
     ) -> None:
         d = visit.difference
         sums = (d.view, d.form, d.content) if d else (None, None, None)
         flags = visit.status, visit.not_modified, visit.changed, important
         cost = visit.bytes, visit.stored, visit.cost_ms
-        self._observations.append((visit.key, sub, visit.at_ms, interval_ms, *flags, *sums, *cost, chance, False, why))
+        last = chance, False, _json(why)
+        self._observations.append((visit.key, sub, visit.at_ms, interval_ms, *flags, *sums, *cost, *last))
 
     def page_seen(
-        self, key: int, at_ms: int, interval_ms: int, next_ms: int, then: Reason, important: bool, chance: float
+        self, key: int, *, at_ms: int, interval_ms: int, next_ms: int, then: Reason, important: bool, chance: float
     ) -> None:
         hit, day = int(important), at_ms // DAY_MS
-        self._seen.append(
-            (at_ms, next_ms, json.dumps(then), hit, interval_ms / DAY_MS, hit, day, hit, at_ms, chance, key)
-        )
+        self._seen.append((at_ms, next_ms, _json(then), hit, interval_ms / DAY_MS, hit, day, hit, at_ms, chance, key))
 
     def page_chosen(self, key: int, next_ms: int, why: Reason) -> None:
-        self._chosen[key] = (next_ms, json.dumps(why), key)
+        self._chosen[key] = (next_ms, why)
 
-    def chosen_for(self, key: int) -> str:
-        """Why a page was chosen just now, as JSON."""
-        return str(self._chosen[key][1]) if key in self._chosen else "{}"
+    def chosen_for(self, key: int) -> Reason | None:
+        """Why a page was chosen just now."""
+        return self._chosen[key][1] if key in self._chosen else None
 
     def page_failed(self, key: int, next_ms: int, hours: float) -> None:
-        self._failed[key] = (next_ms, json.dumps({"code": "then-retry", "hours": round(hours, 2)}), key)
+        self._failed[key] = (next_ms, _json(Reason("then-retry", {"hours": round(hours, 2)})), key)
 
     def change(
         self,
@@ -328,7 +335,7 @@ class PendingWrites:
             if self._turned_ms:
                 cursor.execute(_TURNED_BACK, (self._turned_ms, self._turned_ms, self._turned_ms))
             for statement, rows in (
-                (_CHOSEN, list(self._chosen.values())),
+                (_CHOSEN, [(at_ms, _json(why), key) for key, (at_ms, why) in self._chosen.items()]),
                 (_NEW, list(self._new.values())),
                 (_OBSERVED, self._observations),
                 (_SEEN, self._seen),
@@ -340,7 +347,7 @@ class PendingWrites:
         for whose, until_ms, code in self._waits:
             # Pages without a reason are on their way; those without a time wait for nothing in particular.
             early = WatchedPage.objects.filter(**whose, next_ms__gt=0, next_ms__lt=until_ms).exclude(next_reason={})
-            early.update(next_ms=until_ms, next_reason={"code": code})
+            early.update(next_ms=until_ms, next_reason=Reason(code).kept())
         for (source, what), count in self._verdicts.items():
             SignalSource.objects.filter(pk=source).update(**{what: F(what) + count})
         for source, (at_ms, count) in self._heard.items():
@@ -350,6 +357,10 @@ class PendingWrites:
         for subscription, values in self._subscriptions.items():
             Subscription.objects.filter(pk=subscription).update(**values)
         self.__init__()  # type: ignore[misc]  # all of it is written
+
+
+def _json(reason: Reason | None) -> str:
+    return json.dumps(reason.kept() if reason is not None else {})
 
 
 _NEW = """

@@ -588,7 +588,7 @@ def _collection(name: str) -> Collection | None:
 
 def _stop(subscription: Subscription) -> None:
     """Its standing crawl rests. Nothing is checked: what cannot be worked with any more can still be ended."""
-    frontier.rest_crawl(subscription.crawl_id)
+    frontier.ask_to_stop([subscription.crawl_id])
 
 
 def _leave_pages(subscription: Subscription) -> None:

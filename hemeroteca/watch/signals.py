@@ -68,6 +68,26 @@ def receive(source: SignalSource, said: Sequence[tuple[str, int]]) -> int:
     return len(taken)
 
 
+# wikis
+
+
+def wiki_changes(site: str, api_url: str, said: Sequence[tuple[str, int]]) -> None:
+    """A wiki that is followed by its own room told that pages changed, while some subscription may have them."""
+    source = SignalSource.objects.filter(kind=SignalSource.Kind.WEBHOOK, site=site, url=api_url).first()
+    if source is None:
+        if not _watched(site):
+            return
+        source = SignalSource.objects.create(
+            kind=SignalSource.Kind.WEBHOOK,
+            site=site,
+            url=api_url,
+            state=SignalSource.State.ACTIVE,
+            note="recent changes of the wiki",
+            created_ms=services.now_ms(),
+        )
+    receive(source, said)
+
+
 # IndexNow
 
 
@@ -266,11 +286,6 @@ def _signed(secret: str, body: bytes, signature: str) -> bool:
         return False
     expected = hmac.new(secret.encode(), body, getattr(hashlib, found[1])).hexdigest()
     return hmac.compare_digest(expected, found[2].lower())
-
-
-def is_watched(site: str) -> bool:
-    """Whether some subscription may have pages on this host."""
-    return bool(_watched(site))
 
 
 def _watched(site: str) -> set[str]:

@@ -51,10 +51,13 @@ class SiteReport(msgspec.Struct):
     def as_csv(self) -> str:
         return spreadsheet.text([self.columns, *self.rows])
 
+    def named_rows(self) -> list[dict[str, Any]]:
+        """Each row with the names of its columns."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
     def as_chart(self) -> dict[str, Any]:
         """A Vega-Lite specification with its data."""
-        values = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
-        values = msgspec.to_builtins(values)
+        values = msgspec.to_builtins(self.named_rows())
         kind = "temporal" if self.x == "start" else "nominal"
         return {
             "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
@@ -192,16 +195,16 @@ def storage(subscription: int | None) -> SiteReport:
         grown=Sum("stored", filter=recent, default=0),
         versions=Count("pk", filter=Q(changed=True)),
     )
-    rows = []
+    rows, per_day = [], 0
     for number, first, stored, grown, versions in sums:
         if number not in names:
             continue
         days = min(max((now_ms - first) / DAY_MS, 1.0), 30.0)
-        per_day = grown / days
-        one = [number, names[number], pages.get(number, 0), versions, stored, round(per_day)]
-        rows.append([*one, round(stored + 365 * per_day)])
+        growth = round(grown / days)
+        per_day += growth
+        in_a_year = round(stored + 365 * grown / days)
+        rows.append([number, names[number], pages.get(number, 0), versions, stored, growth, in_a_year])
     free = shutil.disk_usage(settings.INSTANCE.data).free
-    per_day = sum(row[5] for row in rows)
     return SiteReport(
         name="storage",
         columns=("subscription", "collection", "documents", "versions", "bytes", "bytes_per_day", "bytes_in_a_year"),

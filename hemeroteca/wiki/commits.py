@@ -122,7 +122,7 @@ class Buffer:
         lost: list[ArticleChange] = []
         writers, self._texts, self._last = self._texts, {}, None
         texts = [
-            Draft(TEXTS, number, False, writer.rows, writer.close(), writer.target)
+            Draft(table=TEXTS, bucket=number, updates=False, rows=writer.rows, bytes=writer.close(), path=writer.target)
             for number, writer in writers.items()
         ]
         while self._changes:
@@ -263,7 +263,11 @@ def compact(files: LakeFiles, progress: Any = None, files_in_part: int = FILES_I
         bases = [files.local(member.name) for member in members if not member.updates]
         updates = [files.local(member.name) for member in members if member.updates]
         rows, size = parquet.merge(found["table"], bases, updates, draft)
-        merged = _give_names(found["wiki"], [Draft(found["table"], found["bucket"], False, rows, size, draft)], files)
+        merged = _give_names(
+            found["wiki"],
+            [Draft(table=found["table"], bucket=found["bucket"], updates=False, rows=rows, bytes=size, path=draft)],
+            files,
+        )
         with transaction.atomic():
             _lock(raises=True)
             replaced = LakeFile.objects.filter(pk__in=[member.pk for member in members], state=LakeFile.State.LIVE)
@@ -307,7 +311,16 @@ def _write_rows(changes: Sequence[ArticleChange], files: LakeFiles) -> list[Draf
     drafts = []
     for (table, number, replaces), rows in parts.items():
         path = files.draft()
-        drafts.append(Draft(table, number, replaces, len(rows), parquet.write(table, rows, path), path))
+        drafts.append(
+            Draft(
+                table=table,
+                bucket=number,
+                updates=replaces,
+                rows=len(rows),
+                bytes=parquet.write(table, rows, path),
+                path=path,
+            )
+        )
     return drafts
 
 

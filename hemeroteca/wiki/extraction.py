@@ -448,7 +448,16 @@ class ArticleWork:
         result.texts += len(fresh)
         if new or changed or fresh or fields:
             self.add(
-                ArticleChange(self._article, self._version, new, changed, earlier, list(fresh.values()), [], fields)
+                ArticleChange(
+                    article=self._article,
+                    version=self._version,
+                    revisions=new,
+                    changed=changed,
+                    earlier=earlier,
+                    texts=list(fresh.values()),
+                    events=[],
+                    fields=fields,
+                )
             )
         self._all.tell(self._page.title)
 

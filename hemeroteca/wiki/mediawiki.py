@@ -200,7 +200,14 @@ class WikiClient:
             result.body.discard()
         failure = f"{result.failure}: {result.detail}" if result.failure else "" if note in ("", "body-limit") else note
         lasting = bool(result.failure) and not result.transient
-        return ApiReply(result.status, body, request.url, _seconds(result.header("retry-after")), failure, lasting)
+        return ApiReply(
+            status=result.status,
+            body=body,
+            url=request.url,
+            retry_after=_seconds(result.header("retry-after")),
+            failure=failure,
+            lasting=lasting,
+        )
 
     def _sign_in(self, api_url: str) -> None:
         """With a bot password (Special:BotPasswords), which can be given few rights and taken back."""

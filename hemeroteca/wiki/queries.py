@@ -24,7 +24,7 @@ from hemeroteca.jobs import queries as jobs
 from hemeroteca.warc import timestamps
 from hemeroteca.wiki import commits, filters
 from hemeroteca.wiki.filters import Filters
-from hemeroteca.wiki.models import Article, LakeFile, Wiki
+from hemeroteca.wiki.models import Article, Wiki
 from hemeroteca.wiki.query_process import of_the_lake
 
 if TYPE_CHECKING:
@@ -494,19 +494,6 @@ def etag(*parts: object) -> str:
     """Of an answer: what was asked and the version of the lake."""
     text = msgspec.json.encode([commits.current_version(), *[str(part) for part in parts]])
     return f'"{hashlib.blake2b(text, digest_size=12).hexdigest()}"'
-
-
-class LakeStatus(msgspec.Struct):
-    version: int
-    files: int
-    bytes: int
-    rows: int
-
-
-def lake_status() -> LakeStatus:
-    live = LakeFile.objects.filter(state=LakeFile.State.LIVE)
-    rows = list(live.values_list("rows", "bytes"))
-    return LakeStatus(commits.current_version(), len(rows), sum(size for _, size in rows), sum(n for n, _ in rows))
 
 
 @contextmanager

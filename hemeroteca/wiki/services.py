@@ -229,30 +229,16 @@ def _tell_watch(wiki: Wiki, articles: list[Article], at: int) -> None:
     """Pages of watched sites: the scheduler hears it as it hears a webhook of the site."""
     from urllib.parse import quote
 
+    from hemeroteca import urls
     from hemeroteca.watch import signals
-    from hemeroteca.watch.models import SignalSource
 
     if not wiki.article_path:
         return
-    from hemeroteca import urls
-
-    host = urls.host(wiki.article_path.replace("$1", "x"))
-    source = SignalSource.objects.filter(kind=SignalSource.Kind.WEBHOOK, site=host, url=wiki.api_url).first()
-    if source is None:
-        if not signals.is_watched(host):
-            return
-        source = SignalSource.objects.create(
-            kind=SignalSource.Kind.WEBHOOK,
-            site=host,
-            url=wiki.api_url,
-            state=SignalSource.State.ACTIVE,
-            note="recent changes of the wiki",
-            created_ms=at,
-        )
     pages = [
         wiki.article_path.replace("$1", quote(article.title.replace(" ", "_"), safe="/:()!,;@")) for article in articles
     ]
-    signals.receive(source, [(page, at) for page in pages])
+    host = urls.host(wiki.article_path.replace("$1", "x"))
+    signals.wiki_changes(host, wiki.api_url, [(page, at) for page in pages])
 
 
 __all__ = ["answers", "extract", "find_wiki", "note_signals", "opened", "refresh_facts", "set_policy"]

@@ -9,11 +9,15 @@ from django.db import OperationalError
 from django.db.models import QuerySet
 
 from hemeroteca import config
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.cli import crawl
 from hemeroteca.engine.ledger import Ledger
+from hemeroteca.frontier import services
+from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.instance import Instance
 from hemeroteca.instance.status import EngineStatus, read_engine_status, write_engine_status
 from hemeroteca.search.index import IndexWriteError
+from hemeroteca.urls import Scope
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
@@ -49,6 +53,23 @@ def test_a_full_disk_ends_a_crawl_with_what_to_do(tmp_path, monkeypatch, setting
     with pytest.raises(typer.Exit):
         crawl._run_engine(1, SimpleNamespace(show_engine=None), [])
     assert f"the disk of {tmp_path} is full; make room and start again" in capsys.readouterr().err
+
+
+def test_a_crawl_that_its_engine_could_not_begin_says_so_in_its_log(tmp_path, monkeypatch, settings):
+    def broken(*_):
+        raise OSError("no such device")
+
+    settings.INSTANCE = Instance(tmp_path)
+    order, _ = services.submit_crawl(SYSTEM, ["https://example.org/"], CrawlOptions(scope=Scope(kind="page")))
+    monkeypatch.setattr("hemeroteca.engine.rebuild.repair", broken)
+    with pytest.raises(typer.Exit):
+        crawl._run_engine(order.pk, SimpleNamespace(show_engine=None), [])
+    order.refresh_from_db()
+    assert (order.state, order.stop_reason, order.ended_ms > 0) == ("stopped", "no such device", True)
+    assert [(event.what, event.detail) for event in order.crawlevent_set.order_by("pk")] == [
+        ("ordered", ""),
+        ("stopped", "no such device"),
+    ]
 
 
 def test_a_status_that_cannot_be_written_ends_nothing(tmp_path):

@@ -70,7 +70,7 @@ def test_a_check_that_no_device_makes_is_made_by_the_engine_and_the_first_answer
     result = Result(request=Request(url=visit.url), status=200, body=Body(b"x"))
     first = Voice(SimpleNamespace(id=1), result, Fingerprint(200))
     fleet._questions = {visit: Question(SimpleNamespace(stopping=stopping), True, [first])}
-    getattr(fleet, how)(Out(2, {visit.url: visit}, is_check=True))
+    getattr(fleet, how)(Out(2, {visit.url: visit}))
     if stopping:
         assert not fleet._questions
         assert visit.lease is None

@@ -32,7 +32,9 @@ def select(
 
         crawls = crawls_of(collection)
     match = "exact" if search else ""
-    selection = Selection(tuple(urls or ()), match, since, until, versions_only, crawls)
+    selection = Selection(
+        urls=tuple(urls or ()), match=match, since=since, until=until, versions_only=versions_only, crawls=crawls
+    )
     try:
         selection.check()
     except CdxError as error:

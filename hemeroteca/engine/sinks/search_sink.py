@@ -1,7 +1,7 @@
 """Documents on their way into the search index, which this process alone writes.
 
 The index is committed after the rows of the captures, every few seconds, with a note of the last capture it holds
-(`watermark`): a start adds what a crash left out.
+(`write_watermark`): a start adds what a crash left out.
 """
 
 import json

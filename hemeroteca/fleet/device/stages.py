@@ -313,7 +313,16 @@ class Worker:
                 headers.append(("If-Modified-Since", str(task["last_modified"])))
             looks = bool(task.get("certificate"))
             host.network = self._networks.get(name, "")
-            host.jobs.append(UrlInHand(url, block, str(task.get("method", "GET")), headers, signature, looks))
+            host.jobs.append(
+                UrlInHand(
+                    url=url,
+                    block=block,
+                    method=str(task.get("method", "GET")),
+                    headers=headers,
+                    signature=signature,
+                    certificate=looks,
+                )
+            )
 
     def _speed(self) -> float:
         """URLs per second it could do: what runs at once, by the time a request takes."""

@@ -1,4 +1,4 @@
-"""What a query asks for, as a tree of clauses: `parser` makes it, `plan` reads it."""
+"""What a query asks for, as a tree of clauses: `parser` makes it, `query_plan` reads it."""
 
 from __future__ import annotations
 

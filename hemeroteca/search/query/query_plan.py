@@ -217,7 +217,16 @@ class QueryPlanner:
                     query = ex.BooleanQuery(must=(query,), should=tuple(little))
                 first = None if precisely or self.loose else self._every_word(name)
                 rest = ex.any_of(self._little_words(name)) if precisely or self.loose else None
-                parts.append(Part(query, factor, name, first, self._scored_words(name), rest))
+                parts.append(
+                    Part(
+                        query=query,
+                        factor=factor,
+                        language=name,
+                        first=first,
+                        words=self._scored_words(name),
+                        rest=rest,
+                    )
+                )
         return parts
 
     def _best_form(self, name: str, forms: list[Form], times: float) -> list[ex.Query]:
