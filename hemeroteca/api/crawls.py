@@ -120,7 +120,8 @@ class Taken(Schema):
 
 def submit(request: HttpRequest, order: CrawlIn) -> Status[CrawlOut]:
     """The same order again resumes the crawl it made before (200), or visits the pages of a finished one again (201).
-    An order that differs only in limits from a crawl at work is refused (409)."""
+    An order that differs only in limits or pace changes those of a stopped crawl, and its log says which; while that
+    crawl is at work, or about to be, it is refused (409)."""
     options = _options(order)
     crawl, continued = services.submit_crawl(access.caller(request), order.seeds, options)
     return Status(200 if continued else 201, _crawl_out(crawl))

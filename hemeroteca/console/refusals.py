@@ -88,6 +88,7 @@ SHAPES = shapes(
         gettext_noop("%s cannot be the title of an article (MediaWiki allows no # < > [ ] | { })"),
         gettext_noop("there is no policy %s for articles; there are %s"),
         gettext_noop("it has no dot; write %s if a host of your own network is meant"),
+        gettext_noop("the address at %s has a login in it, which addresses are kept without; `%s` sets it"),
         gettext_noop("no address was given; name at least one, like https://example.org/"),
         gettext_noop("%s is no host (%s); write it like example.org"),
         gettext_noop("%s is not a host name (%s); write it like example.org"),

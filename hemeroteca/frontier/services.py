@@ -30,6 +30,8 @@ MAX_EVENTS = 500  # of a crawl's log
 ELEMENTS = ("include", "exclude")  # settings that are lists of rules
 # settings that could make us impolite, or call where nobody should
 GUARDED = frozenset(("delay", "ignore_robots", "allow_private", "insecure", "proxy", "username", "password", "origins"))
+# options that may differ from one run of a crawl to the next; others make it another crawl (`_fingerprint`)
+CHANGEABLE = ("limit", "max_bytes", "max_seconds", "delay", "concurrency", "insecure", "probe", "order")
 RANGES = {  # a number beyond them is a slip of the hand, and the largest cannot be kept at all
     "depth": (0, 10_000),
     "limit": (1, 1 << 53),
@@ -66,12 +68,14 @@ def submit_crawl(actor: Actor, seeds: Iterable[str], options: CrawlOptions) -> t
             raise Conflict(
                 f"crawl {unfinished.pk} is this order and runs with other options; stop it before you order it anew"
             )
+        changes = _changes(known, options)
+        if changes or unfinished.state != Crawl.State.RUNNING or unfinished.stop_requested:
+            note_event(unfinished.pk, "resumed", actor, changes)
         unfinished.options = msgspec.to_builtins(options)
         unfinished.state = Crawl.State.RUNNING
         unfinished.stop_requested = False
         unfinished.stop_reason = ""
         unfinished.save()
-        note_event(unfinished.pk, "resumed", actor)
         return unfinished, True
     finished = Crawl.objects.filter(fingerprint=fingerprint).order_by("-pk").first()
     if finished is not None:
@@ -437,9 +441,21 @@ def _get(crawl_id: int) -> Crawl:
 
 
 def _is_at_work(crawl: Crawl) -> bool:
-    """Whether an engine has taken it up."""
+    """Whether an engine has taken it up, or will at any moment."""
     live = read_engine_status(settings.INSTANCE)
-    return crawl.state == Crawl.State.RUNNING and live is not None and crawl.pk in live.crawls
+    if crawl.state != Crawl.State.RUNNING or live is None:
+        return False
+    return crawl.pk in live.crawls or not crawl.stop_requested
+
+
+def _changes(before: CrawlOptions, after: CrawlOptions) -> str:
+    """Which options an order that goes on has changed: `delay 2 → 0, limit none → 9`."""
+    values = [(name, getattr(before, name), getattr(after, name)) for name in CHANGEABLE]
+    return ", ".join(f"{name} {_shown(old)} → {_shown(new)}" for name, old, new in values if old != new)
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _ordered(crawl_id: int) -> Crawl:

@@ -14,7 +14,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from hemeroteca.urls.whatwg import MAX_LENGTH, UrlError, not_typed, not_web, parse
+from hemeroteca.urls.whatwg import MAX_LENGTH, UrlError, not_typed, not_web, parse, with_login
 
 
 class CanonRules(msgspec.Struct, frozen=True):
@@ -35,12 +35,17 @@ def canonical(url: str, rules: CanonRules = DEFAULT_RULES) -> str:
 
 
 def typed(text: str) -> str:
-    """The canonical URL of what a person wrote: `https://` may be left out before a name with a dot or a port."""
+    """The canonical URL of what a person wrote: `https://` may be left out before a name with a dot, and `http://`
+    before localhost, an IP address or a name with a port, which hardly ever have a certificate. A login is refused,
+    for it would be left out."""
     text = text.strip()
     if not _WITH_SCHEME(text):
-        if not _BARE(text.removeprefix("//")):
+        bare = text.removeprefix("//")
+        if not _BARE(bare):
             raise UrlError(not_typed(text))
-        text = "https://" + text.removeprefix("//")
+        text = ("https://" if _PUBLIC(bare) else "http://") + bare
+    if _WITH_LOGIN(text):
+        raise UrlError(with_login(text))
     return canonical(text)
 
 
@@ -87,9 +92,13 @@ def clean_query(query: str, rules: CanonRules) -> str:
 
 _WITH_SCHEME = re.compile(r"https?:|[a-z][a-z0-9+.-]*://", re.IGNORECASE).match
 _BARE = re.compile(
+    r"(?!(?:tel|sms|callto):)"
     r"(?:localhost|[^\s/?#@:]+\.[^\s/?#@:]+|(?:\[[0-9a-f:.]+\]|[^\s/?#@:]+)(?=:\d))(?::\d{1,5})?(?=[/?#]|$)",
     re.IGNORECASE,
 ).match
+# a name with a dot that ends neither in `.localhost` nor, as IPv4 addresses do, in a number
+_PUBLIC = re.compile(r"[^\s/?#@:]+\.(?!(?:localhost|\d+)(?:[:/?#]|$))[^\s/?#@:.]+\.?(?:[:/?#]|$)", re.IGNORECASE).match
+_WITH_LOGIN = re.compile(r"https?:[/\\]*[^/\\?#]*@", re.IGNORECASE).match
 _UNUSUAL_HEAD = re.compile(r"@|\.(?::\d+)?$").search
 # Anything outside this needs a second look. `;` may begin a session id, `%` is spelled in many ways.
 _UNUSUAL = re.compile(r"[^A-Za-z0-9_.~!$&'()*+,=:@/?-]").search

@@ -96,9 +96,18 @@ def not_typed(text: str) -> str:
         why = "it has spaces; write one address a line"
     elif _SCHEME(text) or not text:
         why = _why(text)
+    elif name := _NAME(text):
+        why = f"it has no dot; write http://{name[0][:60]}/ if a host of your own network is meant"
     else:
-        why = f"it has no dot; write https://{text[:60]}/ if a host of your own network is meant"
+        why = _why(text)
     return f"{_shown(text)} is not a web address: {why}"
+
+
+def with_login(url: str) -> str:
+    """The message for an address with a user name or a password in it; which it does not repeat."""
+    host = _AUTHORITY(url)[1].rpartition("@")[2]  # type: ignore[index]  # it has one: where the login stands
+    login = f"hemeroteca site set {host.partition(':')[0][:100]} username=… password=…"
+    return f"the address at {host[:100]} has a login in it, which addresses are kept without; `{login}` sets it"
 
 
 def _scalar_values(text: str) -> str:
@@ -111,6 +120,7 @@ def _shown(url: str) -> str:
 
 
 _SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]*):", re.IGNORECASE).match
+_NAME = re.compile(r"(?!https?/)[a-z0-9][a-z0-9_-]*(?=[/?#]|$)", re.IGNORECASE).match
 _AUTHORITY = re.compile(r"\s*https?:[/\\]*([^/\\?#]*)", re.IGNORECASE).match
 
 

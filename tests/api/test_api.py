@@ -204,14 +204,21 @@ class TestOrders:
 
     def test_an_order_does_not_change_the_options_of_a_crawl_at_work(self, call, instance, token):
         number = call("POST", "/crawls", token, ORDER | {"limit": 5})[1]["id"]
-        write_engine_status(instance, EngineStatus(os.getpid(), 1, int(time.time() * 1000), crawls=[number]))
-        problem = is_problem(call("POST", "/crawls", token, ORDER | {"limit": 2})[2], 409)
-        assert f"crawl {number}" in problem["detail"]
+        for taken_up in ([], [number]):  # about to be at work, and at work
+            write_engine_status(instance, EngineStatus(os.getpid(), 1, int(time.time() * 1000), crawls=taken_up))
+            problem = is_problem(call("POST", "/crawls", token, ORDER | {"limit": 2})[2], 409)
+            assert f"crawl {number}" in problem["detail"]
         assert call("POST", "/crawls", token, ORDER | {"limit": 5})[0] == 200
         assert call("GET", f"/crawls/{number}")[1]["options"]["limit"] == 5
         call("POST", f"/crawls/{number}/stop", token)
         Crawl.objects.update(state=Crawl.State.STOPPED)
         assert call("POST", "/crawls", token, ORDER | {"limit": 2})[1]["options"]["limit"] == 2
+        log = call("GET", f"/crawls/{number}/log", token)[1]
+        assert [(line["what"], line["detail"]) for line in log] == [
+            ("resumed", "limit 5 → 2"),
+            ("stopping", ""),
+            ("ordered", ""),
+        ]
 
     def test_the_crawl_of_a_subscription_is_no_crawl_to_stop(self, call, instance, token):
         watched = call("POST", "/watch/subscriptions", token, {"url": "https://a.example/"})

@@ -198,6 +198,13 @@ def test_a_calendar_without_end_runs_dry_and_what_is_held_back_can_be_taken(serv
     assert len(set(server.asked) - before) >= 40, "a person said it is no trap"
 
 
+def test_a_book_whose_pages_lead_one_to_the_next_is_kept_to_its_end_without_a_click(server, system):
+    numbered(server, 240, lambda n: f"<p>The scanned page.</p><img src=/scan.png?{n}><a href=/file/{n + 1}>next</a>")
+    server.pages["/"] = "<a href=/file/1>first</a>"
+    summary = system.crawl(HOME, "--no-sitemaps", "--no-requisites")
+    assert (summary["held"], summary["pages"]) == (0, 242)
+
+
 def test_a_chain_longer_than_the_greatest_depth_is_held_back_and_goes_on_when_taken(server, system):
     system.environment["HEMEROTECA_MOST_DEPTH"] = "10"
     numbered(server, 25, lambda n: f"<p>{'x' * n}</p><a href=/file/{n + 1}>next</a>")
