@@ -69,7 +69,7 @@ def _answer(request: HttpRequest, wayback: bool) -> HttpResponseBase:
         query = cdx.CdxQuery.read(params, wayback)
         fields = _fields(request, wayback, query)
         output = request.GET.get("output") or ("text" if wayback else "cdxj")
-        if request.GET.get("showNumPages", "").lower() in ("true", "1"):
+        if query.count_pages:
             pages, blocks = cdx.count_pages(query)
             facts = {"pages": pages, "pageSize": query.page_size, "blocks": blocks}
             return (
@@ -77,7 +77,7 @@ def _answer(request: HttpRequest, wayback: bool) -> HttpResponseBase:
                 if wayback
                 else HttpResponse(json.dumps(facts), content_type="application/json")
             )
-        show_resume = request.GET.get("showResumeKey", "").lower() in ("true", "1")
+        show_resume = query.show_resume
         answer = cdx.CdxAnswer(query)
         if name := request.GET.get("publication"):  # of replay's readers who may see only that collection
             answer.only = publications.find(name).holds

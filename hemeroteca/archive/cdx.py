@@ -82,6 +82,8 @@ class CdxQuery:
     resolve: bool = False
     page: int | None = None
     page_size: int = 1
+    count_pages: bool = False  # what is asked for is how many pages there are
+    show_resume: bool = False  # end with the key to go on with
 
     @classmethod
     def read(cls, params: Mapping[str, Sequence[str]], wayback: bool = False) -> "CdxQuery":
@@ -96,6 +98,9 @@ class CdxQuery:
         def one(name: str, other: str = "") -> str:
             return given.get(name) or given.get(other, "")
 
+        def true(name: str) -> bool:
+            return _true(name, one(name))
+
         url = one("url")
         if not url:
             raise CdxError("the parameter `url` is missing; write for instance ?url=example.org/*&limit=10")
@@ -109,7 +114,7 @@ class CdxQuery:
         if match not in MATCH_TYPES:
             raise CdxError(f"`matchType` is {match!r}; it can be {', '.join(MATCH_TYPES)}")
         limit = _integer("limit", one("limit"), MAX_LIMIT)
-        latest = _true(one("fastLatest"))
+        latest = true("fastLatest")
         if latest and match != "exact":
             raise CdxError("`fastLatest` works for one URL only; leave out `matchType` and the * of `url`")
         sort = one("sort")
@@ -127,17 +132,19 @@ class CdxQuery:
             collapse=tuple(_collapse(text) for value in params.get("collapse", ()) for text in value.split(","))
             or _collapse_time(one("collapseTime")),
             limit=1 if latest and not one("limit") else min(abs(limit), MAX_LIMIT),
-            offset=0 if one("resumeKey") else max(0, _integer("offset", one("offset"), 0)),
-            reverse=sort == "reverse" or (sort == "closest" and closest is None) or _true(one("reverse")),
+            offset=0 if one("resumeKey") else _integer("offset", one("offset"), 0, least=0),
+            reverse=sort == "reverse" or (sort == "closest" and closest is None) or true("reverse"),
             last=limit < 0 or latest,
             closest=closest,
             resume=_resume(one("resumeKey")),
-            dupes=_true(one("showDupeCount")),
-            skips=_true(one("showSkipCount")),
-            last_skip=_true(one("lastSkipTimestamp")),
-            resolve=_true(one("resolveRevisits")),
-            page=_integer("page", one("page"), 0) if one("page") else None,
-            page_size=max(1, min(_integer("pageSize", one("pageSize"), 1), 100)),
+            dupes=true("showDupeCount"),
+            skips=true("showSkipCount"),
+            last_skip=true("lastSkipTimestamp"),
+            resolve=true("resolveRevisits"),
+            page=_integer("page", one("page"), 0, least=0) if one("page") else None,
+            page_size=min(_integer("pageSize", one("pageSize"), 1, least=1), 100),
+            count_pages=true("showNumPages"),
+            show_resume=true("showResumeKey"),
         )
 
 
@@ -506,13 +513,20 @@ def _moment(name: str, text: str, read: Any) -> int | None:
         raise CdxError(f"`{name}`: {error}")
 
 
-def _integer(name: str, text: str, default: int) -> int:
+def _integer(name: str, text: str, default: int, least: int | None = None) -> int:
     if not text:
         return default
     if not re.fullmatch(r"-?\d{1,12}", text):
-        raise CdxError(f"`{name}` is {text!r}; it must be a whole number")
+        raise CdxError(f"`{name}` is {text[:50]!r}; it must be a whole number")
+    if least is not None and int(text) < least:
+        raise CdxError(f"`{name}` is {text}; it must be {least} or more")
     return int(text)
 
 
-def _true(text: str) -> bool:
-    return text.lower() in ("1", "true", "yes", "on")
+def _true(name: str, text: str) -> bool:
+    if text.lower() not in ("", *_YES, *_NO):
+        raise CdxError(f"`{name}` is {text[:50]!r}; it can be true or false")
+    return text.lower() in _YES
+
+
+_YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")

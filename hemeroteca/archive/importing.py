@@ -84,9 +84,11 @@ class Importer:
         self._ingest = Ingest()
         self._takedowns = Takedowns()
         self._pending: dict[UUID, NewCapture] = {}  # captures not committed, by record id
-        self._waiting: list[Exchange] = []
+        self._waiting: list[tuple[Exchange, list[Exchange]]] = []  # revisits, and the warcinfo records of their file
         self._segments = Segments()
-        self._infos: list[Capture] = []  # warcinfo records of the file, until something of it is taken
+        self._infos: list[Exchange] = []  # warcinfo records of the file, until something of it is taken
+        self._undescribing: list[Exchange] = []  # those of them after which nothing came
+        self._long_infos: list[Capture] = []  # whose bodies lie in the spool
 
     def read(self, files: Iterable[Path], spool: Path) -> Imported:
         """Take everything the files hold, and commit it. What was taken before the disk got full stays, too."""
@@ -100,10 +102,14 @@ class Importer:
             self._infos = []
             for left in unfinished(self._segments, spool) if not self.done.stopped else ():
                 self._take_or_tell(left)
+            self.commit()  # what they repeat can be read then, and compared with any digest
             waiting, self._waiting = self._waiting, []
-            for found in waiting if not self.done.stopped else ():
+            for found, infos in waiting if not self.done.stopped else ():
+                self._infos = infos
                 self._take_revisit(found, found.capture, last=True)
         finally:
+            for info in self._long_infos:
+                info.discard()
             self.commit()
             self._captures.close(all_files=True)
         if self.done.taken:
@@ -120,6 +126,9 @@ class Importer:
             self._progress(path.name, self.done.taken + self.done.known)
             if self.done.stopped:
                 return
+        for info in self._undescribing:
+            self._tell(Problem(info.file, info.offset, "a warcinfo record that describes nothing is not taken", True))
+        self._undescribing = []
 
     def _take_or_tell(self, found: Exchange | Problem) -> None:
         if isinstance(found, Problem):
@@ -128,7 +137,10 @@ class Importer:
         try:
             self.take(found)
         finally:
-            found.capture.discard()
+            if found.capture.kind != "warcinfo":
+                found.capture.discard()
+            elif found.capture.path:
+                self._long_infos.append(found.capture)
 
     def take(self, found: Exchange) -> None:
         """A capture, and what a browser made of it."""
@@ -136,8 +148,11 @@ class Importer:
         for capture in (found.capture, *beside):
             capture.url = safe_url(capture.url)
             if capture.kind == "warcinfo":
-                self._infos.append(capture)
-            elif (why := _unusable(capture.url)) is not None:
+                self._infos.append(found)
+                self._undescribing.append(found)
+                continue
+            self._undescribing = []
+            if (why := _unusable(capture.url)) is not None:
                 self._tell(Problem(found.file, found.offset, f"{capture.url[:200]} is not an address ({why})", True))
             elif self._takedowns.refusal(capture.url):
                 self.done.taken_down += 1
@@ -182,7 +197,8 @@ class Importer:
                 size = 0 if capture.not_modified else self._size_of(original)
                 self._keep(capture, original.digest, size, original)
         elif not last and len(self._waiting) < _MAX_WAITING:
-            self._waiting.append(Exchange(capture, found.file, found.offset, container=found.container))
+            waits = Exchange(capture, found.file, found.offset, container=found.container)
+            self._waiting.append((waits, self._infos))
         elif self._is_new(found, capture, stated.digest):
             where = f" (it lies in {found.container})" if found.container else ""
             reason = f"what {capture.url} repeats is neither in the archive nor in these files{where}"
@@ -200,8 +216,10 @@ class Importer:
                 "lower min_free_bytes) and import again: what was taken stays"
             )
         for info in self._infos:
-            self._captures.warcs.append(records(info).source)
-        self._infos = []
+            made = records(info.capture)
+            self._captures.warcs.append(made.source)
+            made.discard()
+        self._infos.clear()
         rules = Rules(key=0, host="", digest=digest, obey=False, read=False, keep=original is None)
         done = self._ingest(capture, rules)
         done.size = size

@@ -84,7 +84,7 @@ def import_archives(job: ActiveJob, order: Import) -> importing.Imported:
             lock = instance.lock_engine()
             if lock is not None:
                 stack.enter_context(lock)
-                rebuild.close_left(instance)
+                rebuild.recover(config, instance)
             with spool.own(instance) as folder:
                 done = importer.read([Path(file) for file in order.files], folder)
             if lock is not None:
@@ -131,6 +131,7 @@ def erase_captures(job: ActiveJob, order: Erase) -> erasure.Erased:
     found = list({one.id: one for one in erasure.selected(erasure.wanted_of(row))}.values())
     pages = {one.urlkey: one.url for one in found if not one.url.startswith("urn:")}
     job.progress(0, len(found), "search")
+    rebuild.recover(config, instance)
     texts = rebuild.link_texts(instance, found)
     maintenance.forget(instance.index_dir, _on_the_web(pages.values()), config.index_heap_bytes)
     maintenance.forget_texts(instance.index_dir, texts, config.index_heap_bytes)
@@ -198,14 +199,18 @@ def repair(job: ActiveJob, order: Verify) -> verify.Verification:
 def copy_instance(job: ActiveJob, order: Backup) -> backup.BackupReport:
     """After an interruption the half copy is made anew. In the copy itself it is done: an instance restored from it
     would else go on with it, and begin by removing the copy it was restored from."""
-    target = Path(order.target)
+    from hemeroteca.engine import rebuild
+
+    config, instance, target = settings.CONFIG, settings.INSTANCE, Path(order.target)
 
     def progress(done: int, total: int, name: str) -> None:
+        job.progress(done, total, name)
         if done == 0:
             job.keep(True)  # what the target holds from now on is ours
-        job.progress(done, total, name)
+            if instance.index_dir.exists():  # else the copy makes its own, as this one will
+                rebuild.wait_until_findable(config, instance)
 
-    report = backup.copy(settings.INSTANCE, target, progress, again=bool(job.checkpoint), with_key=order.with_key)
+    report = backup.copy(instance, target, progress, again=bool(job.checkpoint), with_key=order.with_key)
     job_services.end_in_copy(Instance(target).database_path, "instance.backup")
     return report
 

@@ -260,7 +260,7 @@ class Rereads:
 
 
 def catch_up(config: Config, instance: Instance) -> int:
-    """Read all stale pages again, here; for whoever holds the engine's lock. Captures read."""
+    """Read all stale pages again, here; for whoever holds the engine's lock, after `recover`. Captures read."""
     stale = queries.stale_pages(BATCH)
     if not stale:
         return 0
@@ -303,7 +303,30 @@ def wait_until_read(config: Config, instance: Instance) -> None:
     lock = instance.wait_for_engine(lambda: not queries.stale_pages(1))
     if lock is not None:
         with lock:
+            recover(config, instance)
             catch_up(config, instance)
+
+
+def wait_until_findable(config: Config, instance: Instance) -> None:
+    """Until the search index holds all captures there are now: the engine at work commits it every few seconds; without
+    one it is done here. An engine that is busy with more than that is not waited for."""
+    last = queries.last_id()
+    until = time.monotonic() + 3 * config.index_commit_seconds + LOOK_SECONDS
+    lock = instance.lock_engine() or instance.wait_for_engine(
+        lambda: watermark(config, instance) >= last or time.monotonic() > until
+    )
+    if lock is not None:
+        with lock:
+            recover(config, instance)
+            catch_up(config, instance)
+
+
+def watermark(config: Config, instance: Instance) -> int:
+    """The last capture that all search indexes hold which should."""
+    known = read_watermark(instance)
+    if config.index_versions:
+        known = min(known, read_watermark(instance, versions=True) if has_versions(instance.index_dir) else 0)
+    return known
 
 
 def repair(config: Config, instance: Instance) -> None:
@@ -312,23 +335,23 @@ def repair(config: Config, instance: Instance) -> None:
     Cuts unacknowledged tails of WARC files, empties the spool, indexes captures the search index lacks.
     """
     spool.clear(instance)
-    close_left(instance)
-    known = indexed = read_watermark(instance)
-    last = queries.last_id()
-    if config.index_versions:
-        known = min(known, read_watermark(instance, versions=True) if has_versions(instance.index_dir) else 0)
+    recover(config, instance)
+    if read := catch_up(config, instance):
+        log.info("indexed %d captures that the search index lacked", read)
+
+
+def recover(config: Config, instance: Instance) -> None:
+    """Take over what a killed process left: close its WARC files, without what was not acknowledged, and mark the pages
+    whose captures the search index lacks, before anybody notes that it holds later ones. Only while no other engine
+    runs."""
+    _close_left(instance)
+    indexed, known, last = read_watermark(instance), watermark(config, instance), queries.last_id()
     if known < last:
         services.mark_stale_since(known, all_of_them=known < indexed)  # versions may be in no index: they were off
         write_watermark(instance, last, versions_too=config.index_versions)  # the table knows what is to be done
-    if read := catch_up(config, instance):
-        log.info("indexed %d captures that the search index lacked", read)
-    if known < last:  # again: there may have been no index before
-        write_watermark(instance, last, versions_too=config.index_versions)
 
 
-def close_left(instance: Instance) -> None:
-    """Close the WARC files of processes that were killed, without what was not acknowledged. Only while no other
-    engine runs."""
+def _close_left(instance: Instance) -> None:
     recovered = WarcWriter(instance.warc_dir).recover(queries.open_files)
     services.mark_closed(recovered)
     for file in recovered:

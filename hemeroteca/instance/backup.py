@@ -1,9 +1,9 @@
 """A whole copy of the data folder while the engine writes to it.
 
-The order makes it whole: the search index first, then the database by SQLite's own online backup, then all other files.
-WARC files only grow, and files of the lake stay a while after others replaced them, so what the copied rows point at is
-in the files copied after them; and an index that is a little older than the rows catches up at the copy's first
-start, as after a crash. Whatever a room keeps in the data folder is copied, but for what `LEFT_OUT` names.
+The order makes it whole: links to the files of the search index first, then the database by SQLite's own online backup,
+then all files. WARC files only grow, and files of the lake stay a while after others replaced them, so what the copied
+rows point at is in the files copied after them; and an index that is a moment older than the rows catches up at the
+copy's first start, as after a crash. Whatever a room keeps in the data folder is copied, but for what `LEFT_OUT` names.
 The key is left out, unless it is asked for: passwords of sites lie sealed with it in the database.
 """
 
@@ -58,12 +58,12 @@ def copy(
         if again:
             shutil.rmtree(target)
         copied.create()
-        progress(0, 1, "index")
-        _copy_index(instance, copied)
         progress(0, 1, copied.database_path.name)
-        _copy_database(copied)
         with tempfile.TemporaryDirectory(dir=instance.data, prefix="backup-") as folder:
-            files = [*_linked_rest(instance, Path(folder)), *_files(instance.warc_dir, instance.data)]
+            index = _linked_index(instance, Path(folder))
+            _copy_database(copied)
+            files = [*index, *_linked_rest(instance, Path(folder) / "rest")]
+            files += _files(instance.warc_dir, instance.data)
             files += [(instance.data / "secret.key", Path("secret.key"))] if with_key else []
             for number, (source, place) in enumerate(files, 1):
                 progress(number, len(files) + 1, place.name)
@@ -108,26 +108,26 @@ def _linked_rest(instance: Instance, links: Path) -> list[tuple[Path, Path]]:
     return [(links / place, place) for _, place in found]
 
 
-def _copy_index(instance: Instance, copied: Instance) -> None:
-    """The index as it was at one moment; left out where files cannot be linked: the copy then makes its own.
+def _linked_index(instance: Instance, folder: Path) -> list[tuple[Path, Path]]:
+    """Links to the index as it is at one moment, and the place of each; none where files cannot be linked: the copy
+    then makes its own.
 
     The engine writes its files once and removes them when they are merged into others. Links, made in a moment, keep
     them until they are copied.
     """
-    with tempfile.TemporaryDirectory(dir=instance.data, prefix="backup-") as folder:
-        for number in range(MAX_TRIES):
-            links = Path(folder) / str(number)
-            try:
-                if _linked(instance.index_dir, links):
-                    for source, place in _files(links, links):
-                        _copy_file(source, copied.index_dir / place)
-                    return
-            except FileNotFoundError:
-                continue  # a file was merged into another just now
-            except OSError as error:
-                if error.errno in _NO_LINKS:
-                    return
-                raise
+    for number in range(MAX_TRIES):
+        links = folder / str(number)
+        try:
+            if _linked(instance.index_dir, links):
+                below = instance.index_dir.relative_to(instance.data)
+                return [(source, below / place) for source, place in _files(links, links)]
+        except FileNotFoundError:
+            continue  # a file was merged into another just now
+        except OSError as error:
+            if error.errno in _NO_LINKS:
+                return []
+            raise
+    return []
 
 
 def _linked(source: Path, links: Path) -> bool:

@@ -19,7 +19,7 @@ from hemeroteca.warc.builder import DEVICE, FINAL_URL
 from hemeroteca.warc.capture import Capture, Original
 from hemeroteca.warc.keys import DOM, SCREENSHOT
 from hemeroteca.warc.segments import NUMBER, Segmented, Segments
-from hemeroteca.warc.stored_record import MAX_HEADERS, MAX_PAYLOAD, Record
+from hemeroteca.warc.stored_record import MAX_HEADERS, MAX_PAYLOAD, Record, plain_digest
 
 IN_MEMORY = 1 << 20
 
@@ -105,11 +105,11 @@ def captures(
             held.append(taken)
             answered.append(taken.capture.url)
             if len(held) > _CLOSE:
-                yield _checked(held.pop(0))
+                yield _checked(held.pop(0), requests)
         if empty:  # as packed by gzip: what has no byte at all was told by the scan
             yield Problem(name, 0, "the file holds no record", False)
         while held:
-            yield _checked(held.pop(0))
+            yield _checked(held.pop(0), requests)
         if segments is None:
             yield from unfinished(parts, spool)
         yield from (request.alone(name) for request in requests)
@@ -198,10 +198,11 @@ class _Request(msgspec.Struct):
         whole = record.head + record.payload(keys.MAX_SENT + 1)
         return cls(record.url, record.captured_ms, offset, whole, _names(record))
 
-    def give(self, answer: Exchange, late: bool = False) -> bool:
-        """Add it to its answer; False when that is another's. `late`: it stands after the answer, with its own date."""
+    def give(self, answer: Exchange, late: bool = False, misnamed: bool = False) -> bool:
+        """Add it to its answer; False when that is another's. `late`: it stands after the answer, with its own date.
+        `misnamed`: what it says it belongs to did not come."""
         capture = answer.capture
-        unnamed = len(self.names) < 2 and len(answer.names) < 2  # neither says to what it belongs
+        unnamed = (misnamed or len(self.names) < 2) and len(answer.names) < 2  # neither says to what it belongs
         alike = self.names & answer.names or (unnamed and (late or self.moment == capture.captured_ms))
         if not alike or self.url != capture.url or capture.request_head or capture.kind not in ("response", "revisit"):
             return False
@@ -228,7 +229,11 @@ def _belongs(beside: Capture, capture: Capture) -> bool:
     return beside.captured_ms == capture.captured_ms and beside.url in (DOM + capture.url, SCREENSHOT + capture.url)
 
 
-def _checked(exchange: Exchange) -> Exchange | Problem:
+def _checked(exchange: Exchange, requests: list[_Request]) -> Exchange | Problem:
+    """An answer as it is handed on. Some tools (WARCreate) give a request the name of no record."""
+    asked = next((request for request in requests if request.give(exchange, misnamed=True)), None)
+    if asked is not None:
+        requests.remove(asked)
     capture = exchange.capture
     method = keys.method(capture.request_head)
     if keys.is_kept(method, capture.sent):
@@ -260,17 +265,18 @@ def _exchange(record: Record, name: str, offset: int, spool: Path, flaw: str = "
     if len(record.head) >= MAX_HEADERS:  # the rest of it would be taken for the payload
         return wrong(f"the record of {url[:200]} has a head of more than {MAX_HEADERS >> 20} MiB")
     body = record.body
+    what = url[:200] or f"the type {kind!r}"
     note = ""
     if kind == "response" and _CHUNKED.search(record.head):
         body, problem = dechunk(record.body)
         note = f"the body of {url[:200]} {problem}" if problem else ""
     in_parts = NUMBER in fields
     if record.missing:
-        note = f"the record of {url} lacks its last {record.missing} bytes; what there is was taken"
+        note = f"the record of {what} lacks its last {record.missing} bytes; what there is was taken"
     elif in_parts:
-        note = f"the last parts of the record of {url} are not here; what there is was taken"
+        note = f"the last parts of the record of {what} are not here; what there is was taken"
     elif not note and (damage := flaw or next(iter(record.problems()), "")):
-        note = f"the record of {url} is damaged: {damage}"
+        note = f"the record of {what} is damaged: {damage}"
     beside = kind == "revisit" and record.size and not note  # some tool wrote the payload that the record leaves out
     if beside:
         note = f"the revisit of {url} has {record.size} bytes of its own, which are not taken"
@@ -290,7 +296,7 @@ def _exchange(record: Record, name: str, offset: int, spool: Path, flaw: str = "
         final_url=fields.get(FINAL_URL.lower(), ""),
         device=fields.get(DEVICE.lower(), ""),
     )
-    stated = fields.get("warc-payload-digest", "")
+    stated = plain_digest(fields.get("warc-payload-digest", ""))
     if kind == "revisit":
         since = timestamps.from_iso(fields.get("warc-refers-to-date", ""))
         target = fields.get("warc-refers-to-target-uri", "").strip("<> ")

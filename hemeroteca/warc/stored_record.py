@@ -10,6 +10,7 @@ import hashlib
 import io
 import re
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -120,22 +121,38 @@ class Record:
 
     def has_payload(self, stated: str, unchunked: IO[bytes] | None = None) -> bool:
         """Whether that is the digest of the payload, as some tool or other writes it: with its chunks or without."""
-        if _algorithm(stated) not in _ALGORITHMS:
+        if _value_of(stated)[0] not in _ALGORITHMS:
             return False
         return self._agrees(stated, b"") or (
             unchunked not in (None, self.body) and self._agrees(stated, b"", unchunked)
         )
 
     def _agrees(self, stated: str, before: bytes, body: IO[bytes] | None = None) -> bool:
-        algorithm, text = _algorithm(stated), stated.partition(":")[2]
+        algorithm, value = _value_of(stated)
         if algorithm not in _ALGORITHMS:
             return True  # proves nothing either way
-        value, text = self.digest(algorithm, before, body), text.rstrip("=")
-        return text.lower() == value.hex() or text.upper() == base64.b32encode(value).decode("ascii").rstrip("=")
+        return value == self.digest(algorithm, before, body)
 
 
-def _algorithm(stated: str) -> str:
-    return stated.partition(":")[0].lower().replace("-", "")
+def plain_digest(stated: str) -> str:
+    """A digest as it is usually written (SHA-256 as ours), whatever form of it a tool states."""
+    algorithm, value = _value_of(stated)
+    if value is None:
+        return stated
+    return f"{algorithm}:{value.hex() if algorithm == 'sha256' else base64.b32encode(value).decode('ascii')}"
+
+
+def _value_of(stated: str) -> tuple[str, bytes | None]:
+    """The algorithm of a digest, and its value when it is one: tools write it in base 16, 32 or 64."""
+    label, _, text = stated.partition(":")
+    algorithm, text = label.lower().replace("-", ""), text.strip().rstrip("=")
+    length = hashlib.new(algorithm).digest_size if algorithm in _ALGORITHMS else 0
+    for base, decode in ((4, base64.b16decode), (5, base64.b32decode), (6, base64.b64decode)):
+        if length and len(text) == -(-length * 8 // base):
+            with suppress(ValueError):
+                padded = text + "=" * (-len(text) % (8 if base == 5 else 4))
+                return algorithm, decode(padded if base == 6 else padded.upper())
+    return algorithm, None
 
 
 def read(folder: Path, name: str, offset: int, length: int, max_payload: int = ANY) -> Record:

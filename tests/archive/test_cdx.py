@@ -315,6 +315,11 @@ def test_not_modified_leads_to_the_capture_it_did_not_modify(client):
         ({"url": "a.example", "fl": "password"}, "fl"),
         ({"url": "a.example", "resumeKey": "x"}, "resumeKey"),
         ({"url": "a.example*", "closest": "2024"}, "closest"),
+        ({"url": "a.example", "page": "-1"}, "`page` is -1; it must be 0 or more"),
+        ({"url": "a.example", "pageSize": "0"}, "`pageSize` is 0; it must be 1 or more"),
+        ({"url": "a.example", "offset": "-1"}, "`offset` is -1; it must be 0 or more"),
+        ({"url": "a.example", "showNumPages": "maybe"}, "`showNumPages` is 'maybe'; it can be true or false"),
+        ({"url": "a.example", "showSkipCount": "2"}, "showSkipCount"),
     ],
 )
 def test_wrong_parameters_are_told(client, params, word):

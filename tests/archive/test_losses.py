@@ -387,3 +387,79 @@ def test_what_was_sent_stays_with_an_answer_that_repeats_another(tmp_path, take)
     assert (done.taken, done.repeated, done.lost) == (2, 1, 0)
     (again,) = queries.all_rows("kind = %s", ["revisit"])
     assert export.request_of(tmp_path / "warc", again)[0].payload() == b"day=2"
+
+
+def test_a_request_that_names_no_record_goes_with_the_answer_of_its_address_and_moment(tmp_path, take):
+    """WARCreate writes such requests. One that names an answer further behind stays with that."""
+    asked = {"WARC-Type": "request", "Content-Type": "application/http; msgtype=request"}
+    lost = {**asked, "WARC-Concurrent-To": _ID.format(999)}
+    second = {**asked, "WARC-Concurrent-To": _ID.format(4), "WARC-Target-URI": "http://a.example/b"}
+    get = b"GET /%d HTTP/1.1\r\nHost: a.example\r\n\r\n"
+    page = {"WARC-Target-URI": "http://a.example/b"}
+    (tmp_path / "a.warc").write_bytes(
+        records(
+            (lost, get % 0), ({}, HEAD + b"<p>x"), (second, get % 2), (page, HEAD + b"<p>y"), (page, HEAD + b"<p>z")
+        )
+    )
+    done = take(tmp_path / "a.warc")
+    assert (done.taken, done.lost, done.problems) == (3, 0, [])
+    kept = [found.record for file in (tmp_path / "warc").iterdir() for found in scan.scan(file)]
+    heads = {record.headers["warc-concurrent-to"]: record.head for record in kept if record.kind == "request"}
+    assert heads == {_ID.format(1): get % 0, _ID.format(4): get % 2}
+
+
+def infos(folder):
+    kept = (found.record for file in sorted(folder.iterdir()) for found in scan.scan(file))
+    return [record.payload() for record in kept if record.kind == "warcinfo" and b"software: ours" in record.payload()]
+
+
+INFO = {"WARC-Type": "warcinfo", "WARC-Target-URI": "", "Content-Type": "application/warc-fields"}
+OURS = b"software: ours\r\n"
+
+
+def test_a_warcinfo_that_describes_nothing_is_told(tmp_path, take):
+    """A file of which nothing else is left, or one that ends with it."""
+    (tmp_path / "alone.warc").write_bytes(records((INFO, OURS)))
+    (tmp_path / "last.warc").write_bytes(records(({}, HEAD + b"<p>x"), (INFO, OURS)))
+    alone, last = take(tmp_path / "alone.warc"), take(tmp_path / "last.warc")
+    assert (alone.taken, alone.lost, last.taken, last.lost) == (0, 1, 1, 1)
+    told = "a warcinfo record that describes nothing is not taken"
+    assert [problem.reason for problem in (*alone.problems, *last.problems)] == [told, told]
+
+
+def test_a_warcinfo_is_kept_whatever_its_length_and_with_revisits_that_waited(tmp_path, take):
+    revisit = {
+        "WARC-Type": "revisit",
+        "WARC-Payload-Digest": "sha1:B2LTWWPUOYAH7UIPQ7ZUPQ4VMBSVC36A",
+        "WARC-Profile": "http://netpreserve.org/warc/1.0/revisit/identical-payload-digest",
+    }
+    (tmp_path / "revisit.warc").write_bytes(records((INFO, OURS), (revisit, HEAD)))
+    assert take(tmp_path / "revisit.warc").waiting == 1
+    assert infos(tmp_path / "warc") == [OURS]
+    long = OURS + b"description: " + b"x" * (2 << 20)
+    (tmp_path / "long.warc").write_bytes(
+        records((INFO, long), ({"WARC-Target-URI": "http://a.example/b", "WARC-Record-ID": _ID.format(7)}, HEAD + b"x"))
+    )
+    assert take(tmp_path / "long.warc").taken == 1
+    assert infos(tmp_path / "warc") == [OURS, long]
+    assert list((tmp_path / "spool").iterdir()) == []
+
+
+@pytest.mark.parametrize("form", ["sha-256:{hex}", "SHA256:{HEX}", "sha1:{b64}", "sha1:{b32}", "sha1:{hex1}"])
+def test_digests_in_any_base_are_understood(tmp_path, take, form):
+    """A revisit finds its original in the same file, and nothing is called damaged that is not."""
+    body = b"<p>digest"
+    sha1, sha256 = hashlib.sha1(body).digest(), hashlib.sha256(body).hexdigest()
+    b32, b64 = (encode(sha1).decode() for encode in (base64.b32encode, base64.b64encode))
+    digest = form.format(hex=sha256, HEX=sha256.upper(), b64=b64, b32=b32.lower(), hex1=sha1.hex())
+    revisit = {
+        "WARC-Type": "revisit",
+        "WARC-Date": "2024-01-02T00:00:00Z",
+        "WARC-Payload-Digest": digest,
+        "WARC-Refers-To-Target-URI": "http://a.example/",
+        "WARC-Refers-To-Date": "2024-01-01T00:00:00Z",
+    }
+    stated = {"WARC-Payload-Digest": f"sha256:{sha256}" if "256" in form.lower() else digest}
+    (tmp_path / "a.warc").write_bytes(records((stated, HEAD + body), (revisit, HEAD)))
+    done = take(tmp_path / "a.warc")
+    assert (done.taken, done.repeated, done.waiting, done.problems) == (2, 1, 0, [])

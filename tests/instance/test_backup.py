@@ -48,6 +48,45 @@ def test_an_instance_restored_from_a_copy_does_not_make_the_copy_again(instance:
     }
 
 
+KILLED = """
+import django; django.setup()
+from hemeroteca.archive import services
+from hemeroteca.cli import main
+from hemeroteca.engine import rebuild
+rebuild.catch_up = lambda *_: 0
+services.mark_stale = lambda *_, **__: None
+main()
+"""  # before it committed the index: an engine marks no pages
+
+
+@pytest.fixture
+def killed(tmp_path: Path) -> Path:
+    """An instance whose index does not hold the last version of its page."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+    for number, word in enumerate((b"antes", b"despues")):
+        source = tmp_path / f"{number}.warc.gz"
+        page = b"<title>Uno</title><p>La pagina dice " + word
+        source.write_bytes(exchange("http://example.org/", 1_700_000_000_000 + number, head=head, body=page).data)
+        commands.run(KILLED if number else "from hemeroteca.cli import main; main()", tmp_path / "data", "archive",
+                     "import", source)  # fmt: skip
+    assert "0 results" in run(tmp_path / "data", "search", "despues").stdout
+    return tmp_path / "data"
+
+
+def test_a_copy_finds_what_was_captured_before_it_was_made(killed: Path, tmp_path: Path) -> None:
+    run(killed, "backup", tmp_path / "copy")
+    for data in (tmp_path / "copy", killed):
+        assert "http://example.org/" in run(data, "search", "despues").stdout
+        assert "0 results" in run(data, "search", "antes").stdout
+
+
+def test_an_import_after_a_kill_does_not_hide_what_the_index_lacks(killed: Path, tmp_path: Path) -> None:
+    source = tmp_path / "other.warc.gz"
+    source.write_bytes(exchange("http://example.org/other", 1_700_000_000_000, body=b"otro").data)
+    run(killed, "archive", "import", source)
+    assert "http://example.org/" in run(killed, "search", "despues").stdout
+
+
 DUMP = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="es">
 <siteinfo><base>http://wiki.example.org/wiki/Portada</base></siteinfo><page><title>Gato</title><ns>0</ns><id>5</id>
 <revision><id>10</id><timestamp>2020-01-01T10:00:00Z</timestamp><contributor><username>Ana</username><id>3</id>
@@ -89,10 +128,10 @@ def test_a_copy_begun_while_the_index_changes_is_of_one_moment(instance: Path, t
         linked(source, target)
 
     monkeypatch.setattr(backup.os, "link", link)
-    backup._copy_index(Instance(instance), Instance(tmp_path / "copy"))
+    found = backup._linked_index(Instance(instance), tmp_path / "links")
     kept = {path.name for path in (instance / "index" / "main").iterdir() if path.suffix != ".lock"}
-    assert {path.name for path in (tmp_path / "copy" / "index" / "main").iterdir()} == kept
-    assert not list(instance.glob("backup-*"))
+    assert {place.name for _, place in found if place.parent == Path("index", "main")} == kept
+    assert all(source.is_relative_to(tmp_path / "links" / "1") and source.is_file() for source, _ in found)
 
 
 def test_a_folder_with_something_in_it_is_not_written_into(instance: Path, tmp_path: Path) -> None:

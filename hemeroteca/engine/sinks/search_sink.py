@@ -39,6 +39,7 @@ class SearchSink:
         self.indexed = 0  # documents and deletions so far
         self.commits = 0
         self._waiting = 0  # documents that wait for a commit
+        self._unnoted = True  # captures may have come since it was noted which was the last
         self._uncommitted: set[int] = set()  # keys whose documents only the writer knows
         self._replaced: dict[int, SearchDocument | None] = {}  # those of them that replaced another; None: deleted
         self._held_back: list[Arrival] = []  # pages that were new a moment ago: first they must be findable
@@ -47,6 +48,7 @@ class SearchSink:
     # what it takes
 
     def take(self, arrival: Arrival) -> None:
+        self._unnoted = True
         if not arrival.is_page:
             return
         began = time.perf_counter()
@@ -122,8 +124,8 @@ class SearchSink:
 
     @property
     def pending(self) -> bool:
-        """Documents should be findable by now."""
-        return bool(self._waiting) and time.monotonic() >= self._due
+        """Documents should be findable by now, or what is findable noted."""
+        return (bool(self._waiting) or self._unnoted) and time.monotonic() >= self._due
 
     @property
     def waiting(self) -> bool:
@@ -136,14 +138,19 @@ class SearchSink:
     def commit(self, now: bool = False) -> None:
         """Make new documents findable, when it is time. After a commit of the captures they were made of."""
         moment = time.monotonic()
-        if self._waiting and (now or moment >= self._due):
+        if not now and moment < self._due:
+            return
+        if self._waiting:
             self._commit()
             held, self._held_back = self._held_back, []
             for arrival in held:
                 self._index_it(arrival)
             if held:
                 self._commit()
+            self._unnoted = True
+        if self._unnoted:
             write_watermark(self._instance, queries.last_id(), versions_too=self._versions is not None)
+            self._unnoted = False
         if moment >= self._due:
             self._due = moment + self._config.index_commit_seconds
 
