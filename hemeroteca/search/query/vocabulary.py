@@ -52,6 +52,9 @@ class Vocabulary:
         """`known`: forms of words found before in the same commit of the index."""
         self.reader = reader
         self.pages = dict(languages)
+        # what frequencies are counted over: like them, with documents deleted since the last merge
+        self.total = sum(self.pages.values())
+        self.left = reader.documents / max(1, self.total)  # part of it that was not deleted
         self.asked = ""  # language the rarity of words is counted in; empty: all
         self.known = {} if known is None else known
         known_language = max(1, sum(count for code, count in languages if code))
@@ -62,13 +65,12 @@ class Vocabulary:
         ]
         common = {code for code, _ in self.languages}
         self.rare = [(code, n / known_language) for code, n in languages if code in analysis.LANGUAGES - common]
-        total = sum(count for _, count in languages)
         pairs = sum(count for code, count in languages if analysis.field_of(code) == analysis.BIGRAMS)
         # The engine divides a field's length by all documents, not by those that have the field: pages of the rarer
         # field look too long. The factor makes their scores comparable again (docs/explanation/ranking.md).
         self.factors = {
-            name: min(8.0, (1 + 1.2 * (0.25 + 0.75 * total / count)) / 2.2)
-            for name, count in ((analysis.WORDS, total - pairs), (analysis.BIGRAMS, pairs))
+            name: min(8.0, (1 + 1.2 * (0.25 + 0.75 * self.total / count)) / 2.2)
+            for name, count in ((analysis.WORDS, self.total - pairs), (analysis.BIGRAMS, pairs))
             if count
         }
         self.fields = list(self.factors)
@@ -86,7 +88,7 @@ class Vocabulary:
 
         Words of scripts without spaces are of one language anyway.
         """
-        if analysis.field_of(language) == analysis.WORDS and self.pages.get(language, 0) < MOST * self.reader.documents:
+        if analysis.field_of(language) == analysis.WORDS and self.pages.get(language, 0) < MOST * self.total:
             self.asked = language
 
     def keep_spaceless(self) -> None:
@@ -168,7 +170,7 @@ class Vocabulary:
             for code, stem in stems.items():
                 of = analysis.stems((term for term, _ in alike), code)
                 having |= {term: documents for term, documents in alike if of[term] == stem}
-        total = self.reader.documents
+        total = self.total
         elsewhere = self._elsewhere(name, word)
         alone = rarity(self._everywhere([word], having[word] + elsewhere), total)
         together = rarity(self._everywhere(having, self._any(body, having) + elsewhere), total)
@@ -185,12 +187,13 @@ class Vocabulary:
         most = sum(having.values())
         if len(found) < 2 or most > MAX_COUNTED:
             return most
-        return self.reader.search(ex.BooleanQuery(should=tuple(ex.TermQuery(body, term) for term in found)), 1).total
+        either = ex.BooleanQuery(should=tuple(ex.TermQuery(body, term) for term in found))
+        return round(self.reader.search(either, 1).total / self.left)
 
     def _everywhere(self, terms: Iterable[str], documents: int) -> float:
         """How many pages would have one of the terms if all were in the language asked for; `documents` do have it."""
-        total = self.reader.documents
-        pages = self.pages.get(self.asked, 0)
+        total = self.total
+        pages = self.pages.get(self.asked, 0) * self.left
         if not pages:
             return min(total, documents)
         any_form = tuple(ex.TermQuery(BODIES[analysis.WORDS], term) for term in terms)
