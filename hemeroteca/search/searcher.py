@@ -164,7 +164,7 @@ class _Known:
         self.hits: dict[int, Hit] = {}  # for runs that ask for many results without text
         self.forms: dict[tuple[str, str, str], list[Form]] = {}  # of words asked for
         self.length: float | None = None  # characters of a text, on average
-        self.vectors: dict[int, np.ndarray | None] = {}  # of documents
+        self.vectors: dict[int, np.ndarray] = {}  # of documents
         self.languages: Sequence[tuple[str, int]] | None = None
         self.hosts: int | None = None  # counted up to `Weights.many_hosts`
 
