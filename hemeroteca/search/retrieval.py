@@ -20,7 +20,7 @@ from hemeroteca.search import dedup, ranking
 from hemeroteca.search.graph import LinkRanks
 from hemeroteca.search.index import IndexReader, Match, Matches
 from hemeroteca.search.index.document_fields import BODIES, language_number
-from hemeroteca.search.index.expressions import BooleanQuery, TermQuery, boosted
+from hemeroteca.search.index.expressions import BooleanQuery, Query, TermQuery, boosted
 from hemeroteca.search.query.query_plan import Bonus, Part, QueryPlan
 from hemeroteca.search.results import SearchOptions
 from hemeroteca.search.word_vectors import WordVectors
@@ -142,12 +142,13 @@ class Retrieval:
                 simple.append(
                     boosted(TermQuery(body, term), ((1 - typed) * word.weight + typed * word.as_typed) / rarity)
                 )
-        table = self.reader.score_table(
-            [*(TermQuery(body, term) for term, _ in terms), BooleanQuery(should=tuple(simple))], keys
-        )
+        queries: list[Query] = [TermQuery(body, term) for term, _ in terms]
+        if simple:
+            queries.append(BooleanQuery(should=tuple(simple)))
+        table = self.reader.score_table(queries, keys)
         rarities = np.array([rarity for _, rarity in terms]).reshape(-1, 1)
-        parts = np.minimum(table[:-1] / (_BM25_MOST * rarities), _SATURATED)
-        scores = table[-1]
+        parts = np.minimum(table[: len(terms)] / (_BM25_MOST * rarities), _SATURATED)
+        scores = table[len(terms) :].sum(axis=0)
         for word in several:
             of_form = parts[[terms[form] for form in word.forms]]
             often = (of_form / (1 - of_form)).sum(axis=0)
