@@ -10,7 +10,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -20,7 +20,7 @@ from hemeroteca.search import dedup, ranking
 from hemeroteca.search.graph import LinkRanks
 from hemeroteca.search.index import IndexReader, Match, Matches
 from hemeroteca.search.index.document_fields import BODIES, language_number
-from hemeroteca.search.index.expressions import BooleanQuery, TermQuery, boosted
+from hemeroteca.search.index.expressions import BooleanQuery, Query, TermQuery, boosted
 from hemeroteca.search.query.query_plan import Bonus, Part, QueryPlan
 from hemeroteca.search.results import SearchOptions
 from hemeroteca.search.word_vectors import WordVectors
@@ -36,6 +36,13 @@ _SATURATED = 0.999
 _BY_MEANING, _MAX_BY_MEANING = 20, 40  # candidates whose texts are compared with the query: two pages of results
 _MAX_KNOWN = 4000  # vectors kept: 1 kB each
 _COLUMNS = ("key", "host_key", "captured", "depth", "length", "simhash", "language_number")
+
+
+class _Candidate(NamedTuple):
+    key: int
+    score: float
+    place: Any
+    language: str  # body field it was found by; empty: any
 
 
 class RankedMatches(msgspec.Struct):
@@ -63,7 +70,7 @@ class Retrieval:
     of_versions: bool  # the index has all versions of pages: one of each is a result
     hosts: int  # of the index; above `weights.many_hosts` they are not counted
     vectors: WordVectors | None = None  # None: words mean only themselves
-    known: dict[int, np.ndarray | None] = dataclasses.field(
+    known: dict[int, np.ndarray] = dataclasses.field(
         default_factory=dict
     )  # vectors of documents met in the same commit
     _pages: dict[int, SearchDocument] = dataclasses.field(default_factory=dict)  # read for this query, by key
@@ -95,28 +102,28 @@ class Retrieval:
         best.sort(key=lambda candidate: -candidate[0])
         del best[reach:]
         closely = _CLOSELY if reach in (MIN_CANDIDATES, FOR_HOSTS) else min(_MAX_CLOSELY, reach)
-        best = self._by_words(plan, best, closely)
-        more = self._bonuses(plan, best[:closely], {language for _, _, language in best})
-        more += [0.0] * (len(best) - len(more))
-        return Matches([Match(score + add, place) for (score, place, _), add in zip(best, more, strict=True)], total)
+        keys = self.reader.columns(("key",), [place for _, place, _ in best[:closely]])["key"].tolist()
+        first = [_Candidate(key, *found) for key, found in zip(keys, best, strict=False)]
+        first, behind = self._by_words(plan, first, best[closely:])
+        more = self._bonuses(plan, first, {language for _, _, language in best})
+        scored = [Match(one.score + more.get(one.key, 0.0), one.place) for one in first]
+        return Matches(scored + behind, total)
 
     def _by_words(
-        self, plan: QueryPlan, best: list[tuple[float, Any, str]], closely: int
-    ) -> list[tuple[float, Any, str]]:
+        self, plan: QueryPlan, first: list[_Candidate], rest: list[tuple[float, Any, str]]
+    ) -> tuple[list[_Candidate], list[Match]]:
         """The first candidates scored anew by their words; those after them stay behind."""
-        first, rest = best[:closely], best[closely:]
         words = {part.language: part for part in plan.parts if part.words}
         if not words or not first:
-            return best
-        keys = self.reader.columns(("key",), [place for _, place, _ in first])["key"].tolist()
+            return first, [Match(score, place) for score, place, _ in rest]
         anew: dict[int, float] = {}
         for field, part in words.items():
-            if of_field := [key for key, (_, _, language) in zip(keys, first, strict=True) if language == field]:
+            if of_field := [one.key for one in first if one.language == field]:
                 anew |= self.word_scores(part, of_field)
-        first = [(anew.get(key, score), place, of) for key, (score, place, of) in zip(keys, first, strict=True)]
-        first.sort(key=lambda candidate: -candidate[0])
-        behind = min(1.0, first[-1][0] / rest[0][0]) if rest and rest[0][0] else 1.0
-        return first + [(score * behind, place, of) for score, place, of in rest]
+        first = [one._replace(score=anew.get(one.key, one.score)) for one in first]
+        first.sort(key=lambda one: -one.score)
+        behind = min(1.0, first[-1].score / rest[0][0]) if rest and rest[0][0] else 1.0
+        return first, [Match(score * behind, place) for score, place, _ in rest]
 
     def word_scores(self, part: Part, keys: Sequence[int]) -> dict[int, float]:
         """BM25 of documents, a word counted as often as it is there in any of its forms.
@@ -135,12 +142,13 @@ class Retrieval:
                 simple.append(
                     boosted(TermQuery(body, term), ((1 - typed) * word.weight + typed * word.as_typed) / rarity)
                 )
-        table = self.reader.score_table(
-            [*(TermQuery(body, term) for term, _ in terms), BooleanQuery(should=tuple(simple))], keys
-        )
+        queries: list[Query] = [TermQuery(body, term) for term, _ in terms]
+        if simple:
+            queries.append(BooleanQuery(should=tuple(simple)))
+        table = self.reader.score_table(queries, keys)
         rarities = np.array([rarity for _, rarity in terms]).reshape(-1, 1)
-        parts = np.minimum(table[:-1] / (_BM25_MOST * rarities), _SATURATED)
-        scores = table[-1]
+        parts = np.minimum(table[: len(terms)] / (_BM25_MOST * rarities), _SATURATED)
+        scores = table[len(terms) :].sum(axis=0)
         for word in several:
             of_form = parts[[terms[form] for form in word.forms]]
             often = (of_form / (1 - of_form)).sum(axis=0)
@@ -148,14 +156,10 @@ class Retrieval:
             scores = scores + _BM25_MOST * given
         return dict(zip(keys, (scores * part.factor).tolist(), strict=True))
 
-    def _bonuses(self, plan: QueryPlan, best: list[tuple[float, Any, str]], languages: set[str]) -> list[float]:
-        """What bonuses give each of the best candidates."""
+    def _bonuses(self, plan: QueryPlan, first: list[_Candidate], languages: set[str]) -> dict[int, float]:
+        """What bonuses give each of the first candidates, by key."""
         bonuses = [bonus for bonus in plan.bonuses if not bonus.language or languages & {bonus.language, ""}]
-        if not bonuses or not best:
-            return []
-        keys = self.reader.columns(("key",), [place for _, place, _ in best])["key"].tolist()
-        scores = self.bonus_scores(bonuses, keys)
-        return [scores.get(key, 0.0) for key in keys]
+        return self.bonus_scores(bonuses, [one.key for one in first]) if bonuses else {}
 
     def bonus_scores(self, bonuses: Sequence[Bonus], keys: Sequence[int]) -> dict[int, float]:
         """By how much documents are better matches than their words alone say."""
@@ -208,26 +212,28 @@ class Retrieval:
 
         The others count as the farthest of these, so that they stay behind.
         """
-        if self.vectors is None or not self.weights.meaning or not plan.meant:
+        if self.vectors is None or not self.weights.meaning or not plan.meant or not places:
             return None
         asked = self.vectors.of_query(plan.meant)
         if asked is None:
             return None
         best = np.lexsort((keys, -scores))[:compared].tolist()
-        near = [self._nearness(asked[0], int(keys[at]), places[at]) for at in best]
-        meaning = np.full(len(scores), min(near, default=0.0))
+        near = np.maximum(0.0, np.stack([self._vector(int(keys[at]), places[at]) for at in best]) @ asked[0])
+        meaning = np.full(len(scores), near.min())
         meaning[best] = near
         return meaning * asked[1]
 
-    def _nearness(self, asked: np.ndarray, key: int, place: Any) -> float:
+    def _vector(self, key: int, place: Any) -> np.ndarray:
+        """Of the beginning of a text; all zeros where it says nothing."""
         assert self.vectors is not None
-        if key not in self.known:
+        vector = self.known.get(key)
+        if vector is None:
             if len(self.known) >= _MAX_KNOWN:
                 self.known.clear()
             page = self._pages[key] = self.reader.read(place)
-            self.known[key] = self.vectors.of(f"{page.title} {page.text or page.description}", page.language)
-        vector = self.known[key]
-        return 0.0 if vector is None else max(0.0, float(vector @ asked))
+            vector = self.vectors.of(f"{page.title} {page.text or page.description}", page.language)
+            self.known[key] = vector = self.vectors.nothing if vector is None else vector
+        return vector
 
     def read(self, key: int, place: Any) -> SearchDocument:
         """A document; one whose text was compared is not read again."""
@@ -264,7 +270,8 @@ class Retrieval:
         if not self.options.diverse or not page or not self.by_relevance:
             return order, set()
         hosts = host_keys[order].tolist()
-        if len(set(hosts)) < 2:
+        times = Counter(hosts)
+        if len(times) < 2 or max(times.values()) <= self.weights.per_host:
             return order, set()
         comparable = ranking.comparable(self.weights, self.hosts)
         places = ranking.spread(hosts, scores[order].tolist(), self.weights.per_host, comparable, page, pages)

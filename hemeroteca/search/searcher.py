@@ -7,10 +7,11 @@ order them (`candidates`), and only what is shown is read in full.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import time
 import unicodedata
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Sequence
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -163,7 +164,8 @@ class _Known:
         self.hits: dict[int, Hit] = {}  # for runs that ask for many results without text
         self.forms: dict[tuple[str, str, str], list[Form]] = {}  # of words asked for
         self.length: float | None = None  # characters of a text, on average
-        self.vectors: dict[int, np.ndarray | None] = {}  # of documents
+        self.vectors: dict[int, np.ndarray] = {}  # of documents
+        self.languages: Sequence[tuple[str, int]] | None = None
         self.hosts: int | None = None  # counted up to `Weights.many_hosts`
 
 
@@ -221,7 +223,7 @@ class _Search:
             page = self._page(query, plan, Wanted(limit, offset, 0, shown))
         else:
             page = self._page(query, plan, Wanted(limit, offset, offset, frozenset()))
-        total = page.matches if plan.counted or page.matches else _estimate(plan, self.reader.documents)
+        total = page.matches if plan.counted or page.matches else self._estimate(plan)
         if plan.at is not None and not self.searcher.of_versions:
             plan.notes.append(
                 Note("only the last version of each page is indexed: `at:` found those unchanged since then")
@@ -237,7 +239,7 @@ class _Search:
         )
 
     def plan(self, query: str) -> QueryPlan:
-        languages = self.reader.terms("language")
+        languages = self._languages()
         parsed = parse(query) if self.options.syntax else parse_words(query)
         if self.options.every:
             parsed = required(
@@ -252,6 +254,18 @@ class _Search:
         plan = QueryPlanner(lexicon, weights, blocks, self.options.loose, self.options.tagged).plan(parsed)
         plan.counted = not plan.plain or sum(documents for _, _, documents in plan.scored) <= _COUNT_BELOW
         return plan
+
+    def _languages(self) -> Sequence[tuple[str, int]]:
+        """With how many pages each, those counted that were deleted since the last merge."""
+        if self.known.languages is None:
+            self.known.languages = self.reader.terms("language")
+        return self.known.languages
+
+    def _estimate(self, plan: QueryPlan) -> int:
+        """How many documents have any of the words, if words were independent: good enough for «about 120,000»."""
+        total = max(1, sum(pages for _, pages in self._languages()))
+        without = math.prod(1 - min(1.0, having / total) for _, _, having in plan.scored)
+        return round(self.reader.documents * (1 - without))
 
     def _page(self, query: str, plan: QueryPlan, wanted: Wanted) -> _Page:
         """Results from as many candidates as they need."""
@@ -370,15 +384,6 @@ def _hit(page: SearchDocument, score: float) -> Hit:
 
 def _marks(plan: QueryPlan, field: str) -> Highlighter:
     return Highlighter(plan.wanted.get(field, set()), field)
-
-
-def _estimate(plan: QueryPlan, documents: int) -> int:
-    """How many documents have any of the words, if words were independent: good enough for «about 120,000»."""
-    without = 1.0
-    for _, _, having in plan.scored:
-        without *= 1 - min(1.0, having / max(1, documents))
-    most = max((having for _, _, having in plan.scored), default=0)
-    return max(most, round(documents * (1 - without)))
 
 
 def _weights(file: Path) -> ranking.Weights:

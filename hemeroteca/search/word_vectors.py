@@ -48,6 +48,7 @@ class WordVectors:
     def __init__(self, pieces: dict[str, int], table: np.ndarray) -> None:
         self._pieces, self._table = pieces, table
         self._met = _Met(table.shape[1])
+        self.nothing = np.zeros(table.shape[1], dtype=np.float32)  # near no text
 
     def of(self, text: str, language: str, most: int = BEGINNING) -> np.ndarray | None:
         """Of length 1, by the first words that say something; None where none is known or it is stuffed with a few."""
@@ -90,10 +91,12 @@ class WordVectors:
         joined = [number(one + other, none) for one, other in pairwise(parts)]
         while joined and (first := min(joined)) < none:
             at = joined.index(first)
-            parts[at : at + 2] = [parts[at] + parts[at + 1]]
             del joined[at]
-            for place in range(max(0, at - 1), min(at + 1, len(joined))):
-                joined[place] = number(parts[place] + parts[place + 1], none)
+            parts[at] += parts.pop(at + 1)
+            if at:
+                joined[at - 1] = number(parts[at - 1] + parts[at], none)
+            if at < len(joined):
+                joined[at] = number(parts[at] + parts[at + 1], none)
         return tuple(self._pieces[part] for part in parts if part in self._pieces)
 
 

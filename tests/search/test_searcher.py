@@ -399,6 +399,23 @@ def test_forms_of_a_word_count_together_as_if_they_were_one(indexed):
     assert same[2].score < 0.8 * same[1].score
 
 
+def test_pages_put_again_leave_words_as_rare_as_they_are(indexed, tmp_path):
+    """The engine counts what was replaced until its segment is merged: in both numbers, or words weigh wrongly."""
+    pages = [page(key, f"a module and its modules, part number{key}", "en") for key in range(3, 40)]
+    pages += [page(1, "a kernel module, part one", "en"), page(2, "module module modules modular", "en")]
+    pages += [page(key, f"un módulo del núcleo {key}", "es") for key in range(100, 110)]
+    once = indexed(page(99, "what stays", "en"), *pages)
+    asked = ("kernel modules", "what is a kernel module of this kind", "cómo es un módulo del kernel")
+    before = {query: once.explain(query, 1).score for query in asked}
+    for again in range(3):  # each leaves a page of the one before, so that its segment stays
+        searcher = fill(tmp_path, page(1000 + again, "what stays", "en"), *pages)
+    reader = searcher.index.reader()
+    assert reader.frequency("body_words", "module") > reader.documents
+    for query in asked:
+        assert searcher.search(query, options=SearchOptions(group=False)).hits[0].key == 1, query
+        assert searcher.explain(query, 1).score == pytest.approx(before[query], rel=0.2), query
+
+
 def test_words_that_only_pages_of_one_script_have_are_found_beside_others(indexed):
     searcher = indexed(page(1, "a museum", "en"), page(2, "museums of it", "en"), page(3, "美術館の歴史", "ja"))
     assert keys(searcher, "museum") == [1, 2]

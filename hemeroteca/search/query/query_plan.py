@@ -243,7 +243,7 @@ class QueryPlanner:
         ]
 
     def _scored_words(self, name: str) -> tuple[ScoredWord, ...]:
-        total = self.reader.documents
+        total = self.vocabulary.total
         scored = []
         for field, typed, forms, times in self.words:
             if field == name:
