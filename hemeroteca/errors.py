@@ -28,7 +28,8 @@ class NotFound(Refused):
 
 
 class Invalid(Refused):
-    """What was given cannot be used: wrong, missing, out of range."""
+    """What was given cannot be used: wrong, missing, out of range; with the code of `NotFound`, it names what is not
+    there."""
 
     code = "invalid"
 

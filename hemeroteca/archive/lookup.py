@@ -119,9 +119,13 @@ def ranges(
 def one(url: str, text: str) -> CaptureRow | None:
     """A capture by its permanent name, or the one of the URL nearest to a date."""
     try:
-        return queries.by_record(UUID(text))
+        name = UUID(text)
     except ValueError:
-        pass
+        name = None
+    if name is not None:
+        if (found := queries.by_record(name)) is None:
+            raise NotFound(f"there is no capture {name}; `hemeroteca archive versions {url}` lists those of the page")
+        return found
     ms = read_moment(text)
     if ms is None:
         raise Invalid(f"{text[:40]!r} is neither an id nor a date of a capture of {url}")

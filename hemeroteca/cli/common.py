@@ -19,7 +19,7 @@ from typer.main import get_params_convertors_ctx_param_name_from_function
 from hemeroteca import config
 from hemeroteca.accounts import SYSTEM, Actor, PermissionDenied
 from hemeroteca.accounts.permissions import may_try
-from hemeroteca.errors import CannotWrite, Denied, Invalid, Refused
+from hemeroteca.errors import CannotWrite, Denied, Invalid, NotFound, Refused
 from hemeroteca.instance import Instance
 from hemeroteca.outgoing import hand_over
 
@@ -207,8 +207,9 @@ def give_up(message: str, code: int = 1) -> NoReturn:
 
 
 def refuse(error: Refused) -> NoReturn:
-    """End with what a service refused to do."""
-    give_up(str(error), USAGE if isinstance(error, Invalid) else NOT_ALLOWED if isinstance(error, Denied) else 1)
+    """End with what a service refused to do. What is not there ends alike, whether it was looked for or only named."""
+    misused = isinstance(error, Invalid) and error.code != NotFound.code
+    give_up(str(error), USAGE if misused else NOT_ALLOWED if isinstance(error, Denied) else 1)
 
 
 def say_contact(settings: config.Config, instance: Instance) -> None:

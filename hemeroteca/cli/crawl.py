@@ -322,7 +322,8 @@ def _seeds(addresses: list[str], from_file: Path | None) -> list[str]:
         try:
             text = sys.stdin.read() if source == "-" else Path(source).read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
-            common.give_up(f"the list of addresses {source} cannot be read ({error})", common.USAGE)
+            reason = getattr(error, "strerror", None) or error
+            common.give_up(f"the list of addresses {source} cannot be read ({reason})", common.USAGE)
         lines = (line.strip() for line in text.splitlines())
         seeds += [line for line in lines if line and not line.startswith("#")]
     if not seeds:

@@ -25,6 +25,7 @@ Owner = Annotated[str, typer.Option(help="Who lends it.")]
 OwnerMaybe = Annotated[str, typer.Option(help="Whose it is, when several people have one of that name.")]
 Days = Annotated[int, typer.Option(min=0, max=36500, help="Its token is valid so long; 0: no end.")]
 User = Annotated[str, typer.Argument(help="Name of the person.")]
+CLOSED = ("host", "at_ms", "by_owner", "reason")  # what is told of a host that is left alone
 
 
 @app.command(action="fleet.status")
@@ -162,10 +163,11 @@ def close(
             json,
             ("host", "since", "by its owner", "why"),
             lambda one: (one.host, stamp(moment(one.at_ms)), "yes" if one.by_owner else "", one.reason),
-            lambda one: picked(one, "host", "at_ms", "by_owner", "reason"),
+            lambda one: picked(one, *CLOSED),
         )
         return
-    typer.echo(f"{services.close_host(actor(), host, reason).host} is closed to the fleet")
+    closed = services.close_host(actor(), host, reason)
+    answer(json, picked(closed, *CLOSED), f"{closed.host} is closed to the fleet")
 
 
 @app.command("open", action="fleet.operate")

@@ -66,6 +66,8 @@ def finds(
     common.setup(must_exist=True)
     from hemeroteca.frontier import queries
 
+    if crawl is not None and queries.crawl(crawl) is None:
+        common.give_up(f"there is no crawl {crawl}; `hemeroteca status` lists them")
     for link, address in queries.focus_links(limit, crawl=crawl, targets=not every):
         common.answer(
             json, _facts(link, address), f"{link.number:>7,}  {link.score:6.3f}  {link.target or '-':<10} {address}"

@@ -77,7 +77,8 @@ def extract(
         try:
             named += [line.strip() for line in titles_file.read_text("utf-8").splitlines() if line.strip()]
         except (OSError, UnicodeDecodeError) as error:
-            common.give_up(f"{titles_file} cannot be read: {error}", common.USAGE)
+            reason = getattr(error, "strerror", None) or error
+            common.give_up(f"{titles_file} cannot be read: {reason}", common.USAGE)
     order = services.extraction_order(
         wiki,
         named,
@@ -394,7 +395,8 @@ def verify(
 @app.command("import", action="wiki.import")
 def import_(
     file: Annotated[
-        Path, typer.Argument(help="XML dump (.xml, .bz2, .gz, .7z) or Wikimedia's history dump (.tsv.bz2).")
+        Path,
+        typer.Argument(help="XML dump (.xml, .bz2, .gz, .7z) or Wikimedia's history dump (.tsv.bz2).", exists=True),
     ],
     wiki: Annotated[str, typer.Option(help="Name of the wiki; empty: as the dump says.")] = "",
     locale: Annotated[str, typer.Option(help="Its language; empty: as the dump says.")] = "",

@@ -43,6 +43,7 @@ SHAPES = shapes(
         gettext_noop("there is no geographic service %s; `hemeroteca geo search` finds them"),
         gettext_noop("there is no published collection at that address"),
         gettext_noop("there is no capture of %s; `%s` makes one"),
+        gettext_noop("there is no capture %s; `%s` lists those of the page"),
         gettext_noop("there is only one version of %s; there will be another when the page changes"),
         gettext_noop("%s is no category; write one of: %s"),
         # what the audit log adds

@@ -224,8 +224,9 @@ class _Reading:
             for statement in rdf.parse(path=str(path), format=chosen, base_iri=base, lenient=True):
                 self._take(statement, rdf.Literal, rdf.NamedNode)
         except (OSError, SyntaxError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
             raise Invalid(
-                f"{path} cannot be read as SKOS ({error}); RDF/XML (.rdf), Turtle (.ttl), JSON-LD (.jsonld) and "
+                f"{path} cannot be read as SKOS ({reason}); RDF/XML (.rdf), Turtle (.ttl), JSON-LD (.jsonld) and "
                 "N-Triples (.nt) are understood"
             )
 

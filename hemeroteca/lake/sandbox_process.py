@@ -129,7 +129,7 @@ def _column(values: Any) -> list[Any]:
 def _plain(value: Any) -> Any:
     """What JSON can hold; times as RFC 3339 in UTC."""
     if isinstance(value, datetime.datetime):
-        return value.replace(tzinfo=datetime.UTC).isoformat().replace("+00:00", "Z")
+        return value.replace(tzinfo=datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if isinstance(value, decimal.Decimal) and value.is_finite():
         value = int(value) if int(value) == value else float(value)
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:

@@ -87,8 +87,9 @@ def read(path: Path) -> Trace:
         with _open(path) as file:
             return parse(file, str(path))
     except (OSError, EOFError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
         raise ValueError(
-            f"cannot read the trace {path}: {error}; give a CSV or CSV.GZ with site,page,seconds"
+            f"cannot read the trace {path}: {reason}; give a CSV or CSV.GZ with site,page,seconds"
         ) from error
 
 

@@ -137,7 +137,8 @@ def read_cdx(place: str) -> Iterator[str]:
         ):
             yield from file
     except (OSError, EOFError) as error:
-        raise Invalid(f"{place} cannot be read ({error}); give a CDX file, plain or gzip")
+        reason = getattr(error, "strerror", None) or str(error)
+        raise Invalid(f"{place} cannot be read ({reason}); give a CDX file, plain or gzip")
 
 
 class _Seen(msgspec.Struct, frozen=True):

@@ -54,7 +54,7 @@ def save(
     try:
         told = services.find_channel(channel) if channel is not None else None
     except NotFound as error:
-        raise Invalid(str(error))
+        raise Invalid(str(error), error.code)
     keys = _searcher().matching(query, _options())
     with transaction.atomic():
         search = SavedSearch.objects.create(

@@ -108,7 +108,8 @@ def find_category(text: str) -> Category:
     if found is None:
         raise Invalid(
             f"there is no category {text!r}; `hemeroteca watch category list` shows them, "
-            "`hemeroteca watch category set CODE NAME` makes one"
+            "`hemeroteca watch category set CODE NAME` makes one",
+            NotFound.code,
         )
     return found
 

@@ -11,7 +11,7 @@ import hmac
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
@@ -21,7 +21,9 @@ import msgspec
 from hemeroteca.errors import Invalid, Refused
 from hemeroteca.lake.revisions import REVISIONS, schema
 from hemeroteca.outgoing import hand_over
+from hemeroteca.warc import timestamps
 from hemeroteca.wiki import answers, filters, queries
+from hemeroteca.wiki.budget import now_ms
 from hemeroteca.wiki.models import Article, Wiki
 
 if TYPE_CHECKING:
@@ -95,7 +97,7 @@ def _about(
         limited=sorted(limited),
         pseudonyms=pseudonyms,
         filters=given,
-        written=datetime.now(UTC).isoformat(timespec="seconds"),
+        written=timestamps.iso(now_ms()),
     )
 
 

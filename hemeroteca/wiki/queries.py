@@ -437,6 +437,8 @@ def _bots(found: Filters) -> list[str]:
 def status(actor: Actor, number: int) -> dict[str, Any]:
     """A job of this room as the founding work told it: `state` and `status`."""
     job = jobs.find(actor, number)
+    if not job.kind.startswith("wiki."):
+        raise NotFound(f"job {number} is about no wiki; `hemeroteca job show {number}` tells of it")
     facts = jobs.facts(actor, job)
     text = facts.message or {"done": "all revisions were extracted", "queued": "waiting"}.get(facts.state, facts.state)
     if isinstance(facts.result, dict) and (cut := facts.result.get("limited")) and not facts.message:
@@ -651,7 +653,7 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
     """Times as RFC 3339 in UTC."""
     for name, value in row.items():
         if isinstance(value, datetime):
-            row[name] = value.replace(tzinfo=UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+            row[name] = value.replace(tzinfo=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return row
 
 

@@ -46,7 +46,7 @@ def run(lake, monkeypatch):
     [
         ("SELECT count(*) FROM revisions", ((300,),)),
         ("SELECT user, count(*) FROM revisions GROUP BY ALL ORDER BY 1", (("u0", 150), ("u1", 150))),
-        ("WITH x AS (SELECT max(timestamp) AS t FROM revisions) SELECT t FROM x", (("1970-01-01T00:04:59Z",),)),
+        ("WITH x AS (SELECT max(timestamp) AS t FROM revisions) SELECT t FROM x", (("1970-01-01T00:04:59.000Z",),)),
         ("SELECT title FROM revisions WHERE revid IN (SELECT unnest([4, 5])) ORDER BY 1", (("T1",), ("T2",))),
         ("WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 4) SELECT sum(n) FROM t", ((10,),)),
         ("SELECT row_number() OVER (ORDER BY revid DESC) AS r FROM revisions QUALIFY r = 1", ((1,),)),

@@ -225,7 +225,7 @@ def test_metrics_as_table_and_as_chart(api):
     assert table.headers["Content-Type"].startswith("text/csv")
     assert table.content.decode().splitlines()[:2] == [
         "user,edits,minor,added,removed,first,last",
-        "Ana,3,0,100,50,2026-03-01T10:00:00Z,2026-03-04T13:00:00Z",
+        "Ana,3,0,100,50,2026-03-01T10:00:00.000Z,2026-03-04T13:00:00.000Z",
     ]
     assert "one metric" in api("metrics", 422, format="csv")["detail"]
     spec = api("metrics", metric="edits_per_day", format="chart")["edits_per_day"]

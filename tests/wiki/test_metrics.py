@@ -195,7 +195,7 @@ def test_articles_beside_each_other(house):
     first, second = found["articles"]
     assert (first["title"], first["edits"], first["editors"], first["reverts"], first["size"]) == ("A", 3, 2, 1, 100)
     assert (second["title"], second["edits"], second["reverts"]) == ("B", 1, 0)
-    assert first["first"] == "2026-01-01T00:00:00Z"
+    assert first["first"] == "2026-01-01T00:00:00.000Z"
     assert [(row["title"], row["month"]) for row in found["months"]] == [
         ("A", "2026-01-01"),
         ("A", "2026-02-01"),

@@ -21,12 +21,10 @@ def save(
 ) -> None:
     """Be told when something new matches: `hemeroteca serve` looks, the channels of `hemeroteca watch` tell."""
     common.setup(must_exist=True)
-    from hemeroteca.accounts.models import User
+    from hemeroteca.accounts.services import find_user
     from hemeroteca.watch import saved_searches
 
-    user = User.objects.filter(name=owner).first() if owner else None
-    if owner and user is None:
-        common.give_up(f"there is no user {owner!r}; `hemeroteca user list` shows them", common.USAGE)
+    user = find_user(owner) if owner else None
     with errors_in_a_line():
         made = saved_searches.save(common.actor(), " ".join(query), name, channel, user)
     for note in saved_searches.ignored(made.query):

@@ -41,6 +41,7 @@ def listing(
     common.setup(must_exist=True)
     from hemeroteca.watch import queries
 
+    shared.must_be_there(collection=collection, category=category)
     found = queries.subscriptions(collection=collection, category=category, group=group or "", address=address)
     figures = queries.figures([row.pk for row in found])
     rows = []
@@ -118,6 +119,7 @@ def pages(
     from hemeroteca.watch import queries
     from hemeroteca.watch.next_visit import sentence
 
+    shared.must_be_there(subscription, collection)
     found = queries.pages(
         limit,
         subscription=subscription,
@@ -155,6 +157,7 @@ def changes(
     common.setup(must_exist=True)
     from hemeroteca.watch import queries
 
+    shared.must_be_there(subscription)
     found = queries.changes(limit, url=url, site=site, subscription=subscription)
     if not found and not json:
         typer.echo("no important change has been seen")
@@ -237,6 +240,7 @@ def sources(
     common.setup(must_exist=True)
     from hemeroteca.watch import queries, signals
 
+    shared.must_be_there(subscription)
     rows = []
     for row in queries.sources(subscription):
         precision, recall = signals.precision(row), signals.recall(row)

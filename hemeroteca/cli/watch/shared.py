@@ -26,6 +26,18 @@ def find_owner(name: str) -> Any:
     return services.find_user(name) if name else None
 
 
+def must_be_there(subscription: int | None = None, collection: str = "", category: str = "") -> None:
+    """End when a list is asked for of something that does not exist: an empty one would say that it does."""
+    from hemeroteca.watch import services
+
+    if subscription is not None:
+        services.find(subscription)
+    if collection:
+        services.find_collection(collection)
+    if category:
+        services.find_category(category)
+
+
 # facts
 
 

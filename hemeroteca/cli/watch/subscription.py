@@ -12,7 +12,7 @@ from msgspec import structs
 from hemeroteca.cli import common
 from hemeroteca.cli.job import Background, run_job
 from hemeroteca.cli.watch import options
-from hemeroteca.cli.watch.shared import find_owner, mode, subscription_facts
+from hemeroteca.cli.watch.shared import find_owner, mode, must_be_there, subscription_facts
 from hemeroteca.errors import Invalid
 from hemeroteca.watch.fields import SUBSCRIPTION, Order
 
@@ -240,6 +240,7 @@ def export_(
     common.setup(must_exist=True)
     from hemeroteca.watch import queries, subscription_files
 
+    must_be_there(collection=collection)
     found = queries.subscriptions(subscription_files.MAX_ROWS, collection=collection)
     opml = file is not None and file.suffix.lower() in (".opml", ".xml")
     text = subscription_files.as_opml(found) if opml else subscription_files.as_csv(found)
