@@ -1,6 +1,5 @@
 """What can be done with people and tokens. The only writer of these tables, whoever asks: page, API or command."""
 
-import hashlib
 import hmac
 import secrets
 from collections.abc import Iterable
@@ -24,6 +23,7 @@ from hemeroteca.accounts.display import read as read_display
 from hemeroteca.accounts.models import ApiToken, Favourite, Invitation, User
 from hemeroteca.accounts.permissions import SCOPES, SYSTEM, Actor, Role, covers, require
 from hemeroteca.errors import Conflict, Denied, Invalid, NotFound
+from hemeroteca.instance.sealed_secrets import digest
 
 if TYPE_CHECKING:
     from allauth.usersessions.models import UserSession
@@ -193,7 +193,7 @@ def invite(actor: Actor, role: Role, email: str = "", days: int = INVITATION_DAY
         raise Invalid(f"an invitation is valid for 1 to 365 days, not {days}")
     secret = secrets.token_urlsafe(24)
     expires = timezone.now() + timedelta(days=days)
-    invitation = Invitation(digest=_digest(secret), role=role, email=email.strip(), inviter=actor.user, expires=expires)
+    invitation = Invitation(digest=digest(secret), role=role, email=email.strip(), inviter=actor.user, expires=expires)
     try:
         invitation.full_clean(exclude=["user", "used", "inviter"])
     except ValidationError as error:
@@ -219,7 +219,7 @@ def withdraw_invitation(actor: Actor, number: int) -> None:
 def find_invitation(secret: str) -> Invitation | None:
     if not 20 <= len(secret) <= 100:
         return None
-    return Invitation.objects.filter(digest=_digest(secret), used=None, expires__gt=timezone.now()).first()
+    return Invitation.objects.filter(digest=digest(secret), used=None, expires__gt=timezone.now()).first()
 
 
 def use_invitation(invitation: Invitation, user: User) -> None:
@@ -326,7 +326,7 @@ def create_token(
         user=user,
         label=label[:100],
         prefix=secret[:PREFIX_LENGTH],
-        digest=_digest(secret),
+        digest=digest(secret),
         role=role,
         scopes=scopes,
         expires=expires,
@@ -341,7 +341,7 @@ def token_actor(secret: str) -> Actor | None:
         return None
     token = ApiToken.objects.select_related("user").filter(prefix=secret[:PREFIX_LENGTH]).first()
     now = timezone.now()
-    if token is None or not hmac.compare_digest(token.digest, _digest(secret)):
+    if token is None or not hmac.compare_digest(token.digest, digest(secret)):
         return None
     if (token.expires is not None and token.expires <= now) or not token.user.is_active:
         return None
@@ -403,8 +403,3 @@ def _check_password(password: str, user: User) -> None:
         validate_password(password, user)
     except ValidationError as error:
         raise Invalid(" ".join(error.messages))
-
-
-def _digest(secret: str) -> str:
-    # A token has 256 random bits: one fast hash is as safe as a slow one and costs the API nothing.
-    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

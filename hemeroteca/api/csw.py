@@ -10,6 +10,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from hemeroteca.api import access
+from hemeroteca.clock import now_ms
 from hemeroteca.errors import Refused
 from hemeroteca.geo import catalogue_filters, queries, records, services, xmltree
 from hemeroteca.geo.models import Service
@@ -149,7 +150,7 @@ def _get_records(request: HttpRequest, order: RecordsRequest) -> str:
     body = "".join(_record(service, order.schema, ELEMENTS[order.element_set]) for service in found)
     return (
         f'<csw:GetRecordsResponse {SPACES} version="2.0.2">'
-        f'<csw:SearchStatus timestamp="{records.moment(services.now_ms())}"/>'
+        f'<csw:SearchStatus timestamp="{records.moment(now_ms())}"/>'
         f'<csw:SearchResults numberOfRecordsMatched="{total}" numberOfRecordsReturned="{len(found)}" '
         f'nextRecord="{after}" recordSchema={quoteattr(order.schema)} elementSet="{order.element_set}">{body}'
         "</csw:SearchResults></csw:GetRecordsResponse>"

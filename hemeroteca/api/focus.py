@@ -1,7 +1,7 @@
 """/focus: what crawls with a focus found and why, and the thesauri they use."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from django.http import HttpRequest
 from ninja import Path, Query, Schema
@@ -11,7 +11,6 @@ from hemeroteca.api import access
 from hemeroteca.api.crawls import Url
 from hemeroteca.api.shapes import Cursor, Limit, Listing, before, filled, listing
 from hemeroteca.errors import NotFound
-from hemeroteca.focus.thesaurus import Thesaurus
 from hemeroteca.frontier import queries, thesauri
 from hemeroteca.frontier.models import FocusLink
 from hemeroteca.warc.timestamps import moment
@@ -88,24 +87,13 @@ def explain(request: HttpRequest, url: Url, crawl: CrawlNumber = None) -> FocusE
 
 
 def every(request: HttpRequest) -> list[ThesaurusOut]:
-    return [ThesaurusOut(**_facts(one)) for one in thesauri.thesauri(access.caller(request))]
+    return [ThesaurusOut(**one.summary()) for one in thesauri.thesauri(access.caller(request))]
 
 
 def one(request: HttpRequest, name: Name) -> ThesaurusDetail:
     found = thesauri.one_thesaurus(access.caller(request), name)
     themes = [[LabelOut(text=label.text, language=label.language) for label in group.labels] for group in found.groups]
-    return ThesaurusDetail(**_facts(found), themes=themes)
-
-
-def _facts(found: Thesaurus) -> dict[str, Any]:
-    return {
-        "name": found.name,
-        "concepts": len(found.concepts),
-        "groups": len(found.groups),
-        "languages": found.languages(),
-        "files": found.files,
-        "notes": found.notes,
-    }
+    return ThesaurusDetail(**found.summary(), themes=themes)
 
 
 def _find_out(link: FocusLink, url: str) -> FindOut:

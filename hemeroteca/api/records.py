@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from hemeroteca.api import access
+from hemeroteca.clock import now_ms
 from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.geo import queries, records, services
 from hemeroteca.geo.description import DATASETS, SERVICES
@@ -102,7 +103,7 @@ def items(request: HttpRequest) -> HttpResponse:
             "type": "FeatureCollection",
             "numberMatched": total,
             "numberReturned": len(found),
-            "timeStamp": records.moment(services.now_ms()),
+            "timeStamp": records.moment(now_ms()),
             "features": [records.feature(service, base) for service in found],
             "links": links,
         },

@@ -9,7 +9,6 @@ import hashlib
 import os
 import re
 import shutil
-import time
 from pathlib import Path
 
 from django.conf import settings
@@ -17,6 +16,7 @@ from django.conf import settings
 from hemeroteca.accounts import Actor, require
 from hemeroteca.accounts.permissions import can
 from hemeroteca.archive.models import IncomingFile
+from hemeroteca.clock import now_ms
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.jobs import queries as jobs
 from hemeroteca.jobs import services as job_services
@@ -58,7 +58,7 @@ def begin(actor: Actor, name: str, size: int, digest: str = "") -> IncomingFile:
             f"{mine.count()} uploads of yours are under way, {waiting.count()} in all; finish or cancel one first"
         )
     _check_room(size + sum(one.size - one.received for one in waiting), size)
-    now = _now_ms()
+    now = now_ms()
     row = IncomingFile.objects.create(
         name=clean, size=size, digest=digest, owner=actor.user, actor=actor.name, begun_ms=now, touched_ms=now
     )
@@ -95,7 +95,7 @@ def add(actor: Actor, number: int, offset: int, part: bytes) -> IncomingFile:
         file.write(part)
         file.flush()
         os.fdatasync(file.fileno())
-        row.received, row.touched_ms = offset + len(part), _now_ms()
+        row.received, row.touched_ms = offset + len(part), now_ms()
         if not IncomingFile.objects.filter(pk=number).update(received=row.received, touched_ms=row.touched_ms):
             raise _gone(number)
         if row.received == row.size:
@@ -182,7 +182,7 @@ def _check_room(needed: int, size: int) -> None:
 
 def _tidy() -> None:
     """Files that nobody goes on with, and those whose import ended long ago."""
-    for row in IncomingFile.objects.filter(touched_ms__lt=_now_ms() - KEPT_MS):
+    for row in IncomingFile.objects.filter(touched_ms__lt=now_ms() - KEPT_MS):
         if not row.job or _has_ended(row):
             _forget(row)
 
@@ -200,7 +200,3 @@ def _forget(row: IncomingFile) -> None:
 
 def _folder() -> Path:
     return Path(settings.INSTANCE.data) / "incoming"
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

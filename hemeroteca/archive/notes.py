@@ -4,7 +4,6 @@ A page is what the index files under one key, so a tag of `http://www.example.or
 """
 
 import re
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from django.db.models import Count, Max, Q
 from hemeroteca import urls
 from hemeroteca.accounts import Actor, require
 from hemeroteca.archive.models import IndexedCapture, PageNote, PageTag
+from hemeroteca.clock import now_ms
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.plain import storable
 from hemeroteca.warc.keys import index_key
@@ -59,7 +59,7 @@ def set_tags(actor: Actor, url: str, tags: Iterable[str]) -> list[str]:
     wanted = sorted({_tag(tag) for tag in tags if tag.strip()})
     if len(wanted) > MAX_TAGS:
         raise Invalid(f"a page has at most {MAX_TAGS} tags, not {len(wanted)}")
-    key, now = _key(url), _now_ms()
+    key, now = _key(url), now_ms()
     with transaction.atomic():
         PageTag.objects.filter(urlkey=key).exclude(tag__in=wanted).delete()
         known = set(PageTag.objects.filter(urlkey=key).values_list("tag", flat=True))
@@ -78,7 +78,7 @@ def add_note(actor: Actor, url: str, text: str) -> PageNote:
     if PageNote.objects.filter(urlkey=key).count() >= MAX_NOTES:
         raise Conflict(f"{url[:200]} has {MAX_NOTES} notes already; remove one first")
     return PageNote.objects.create(
-        urlkey=key, url=storable(url), text=plain, owner=actor.user, actor=actor.name, made_ms=_now_ms()
+        urlkey=key, url=storable(url), text=plain, owner=actor.user, actor=actor.name, made_ms=now_ms()
     )
 
 
@@ -166,7 +166,3 @@ def _tag(text: str) -> str:
     if len(tag) > MAX_TAG or re.search(r"[,\x00-\x1f]", tag):
         raise Invalid(f"{text[:80]!r} is not a tag: at most {MAX_TAG} characters, without commas")
     return tag
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

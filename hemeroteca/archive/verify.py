@@ -62,9 +62,11 @@ def verify(
     folder: Path,
     repair: bool = False,
     digests: bool = True,
-    progress: Callable[[str, int], None] | None = None,
+    progress: Callable[[str, int], None] = lambda name, records: None,
 ) -> Verification:
-    """Check every record of every file. With `repair`, only while no engine runs. `digests=False` trusts the bytes."""
+    """Check every record of every file. With `repair`, only while no engine runs. `digests=False` trusts the bytes.
+
+    `progress` is told each record and may end the check by raising: what was put right until then is right."""
     report = Verification()
     if repair:
         prune.finish(folder)
@@ -74,26 +76,27 @@ def verify(
         present |= set(remote.files())
     known = {file.name: file for file in WarcFile.objects.all()}  # after the listing: an engine may be closing files
     touched: set[str] = set()
-    for name in sorted(present | set(known)):
-        if name in known and known[name].closed and not known[name].size:
-            report.tell(name, 0, "written anew by pruning and not removed yet")
-            continue
-        if progress:
-            progress(name, report.records)
-        _File(
-            folder=folder,
-            name=name,
-            known=known.get(name),
-            report=report,
-            repair=repair,
-            digests=digests,
-            touched=touched,
-        ).check()
-    if touched:
-        renumber_versions(touched, folder)
-        services.mark_stale(touched, after_id=0)
-        services.forget_addresses()
-        revisits.join(folder)
+    try:
+        for name in sorted(present | set(known)):
+            if name in known and known[name].closed and not known[name].size:
+                report.tell(name, 0, "written anew by pruning and not removed yet")
+                continue
+            _File(
+                folder=folder,
+                name=name,
+                known=known.get(name),
+                report=report,
+                repair=repair,
+                digests=digests,
+                touched=touched,
+                progress=progress,
+            ).check()
+    finally:
+        if touched:
+            renumber_versions(touched, folder)
+            services.mark_stale(touched, after_id=0)
+            services.forget_addresses()
+            revisits.join(folder)
     return report
 
 
@@ -138,6 +141,7 @@ class _File:
     repair: bool
     digests: bool
     touched: set[str]  # keys of pages whose rows were put right
+    progress: Callable[[str, int], None]
     added: list[NewCapture] = field(default_factory=list)
 
     def check(self) -> None:
@@ -152,6 +156,7 @@ class _File:
 
     def _check(self, path: Path) -> None:
         size = path.stat().st_size
+        self.progress(self.name, self.report.records)
         self.report.files += 1
         self.report.bytes += size
         if self.known is None:
@@ -190,6 +195,7 @@ class _File:
                         row = next(rows, None)
                 continue
             self.report.records += 1
+            self.progress(self.name, self.report.records)
             if self.digests:
                 for problem in found.record.problems():
                     self.report.tell(self.name, found.offset, problem)

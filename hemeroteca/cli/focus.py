@@ -107,7 +107,7 @@ def show(name: Annotated[str, typer.Argument(help="Name of the thesaurus.")], js
     found = thesauri.one_thesaurus(common.actor(), name)
     themes = [{label.language: label.text for label in group.labels} for group in found.groups]
     if json:
-        common.tell({**_summary(found), "themes": themes})
+        common.tell({**found.summary(), "themes": themes})
         return
     _print(found, json)
     for theme in themes:
@@ -115,7 +115,7 @@ def show(name: Annotated[str, typer.Argument(help="Name of the thesaurus.")], js
 
 
 def _print(found: "Thesaurus", json: bool) -> None:
-    facts = _summary(found)
+    facts = found.summary()
     if json:
         common.tell(facts)
         return
@@ -124,17 +124,6 @@ def _print(found: "Thesaurus", json: bool) -> None:
     typer.echo(common.printable(f"  labels: {languages}"))
     for note in found.notes:
         typer.echo(common.printable(f"  {note}"))
-
-
-def _summary(found: "Thesaurus") -> dict[str, Any]:
-    return {
-        "name": found.name,
-        "concepts": len(found.concepts),
-        "groups": len(found.groups),
-        "languages": found.languages(),
-        "files": found.files,
-        "notes": found.notes,
-    }
 
 
 def _facts(link: "FocusLink", address: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Long work of several rooms together: import, verify, backup, and what rebuilds or teaches the search index."""
 
+import itertools
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -230,10 +231,15 @@ def rebuild_index(job: ActiveJob, order: Rebuild) -> Rebuilt:
     folder, heap = instance.index_dir, config.index_heap_bytes
     documents = archive.documents(instance)
     count = maintenance.rebuild(folder, documents, heap, lambda done: job.progress(done, message="indexing"))
-    versions = rebuild_versions(folder, archive.versions(instance), heap) if config.index_versions else 0
+    versions = 0
+    if config.index_versions:
+        earlier = archive.versions(instance)
+        versions = rebuild_versions(
+            folder, earlier, heap, lambda done: job.progress(count + done, message="indexing versions")
+        )
     search_upkeep.write_applied(folder, Membership.load())
     write_watermark(instance, last, versions_too=config.index_versions)
-    job.progress(count, count, "learning words and ranks")
+    job.progress(count + versions, count + versions, "learning words and ranks")
     search_upkeep.refresh(instance, heap)
     return Rebuilt(count, versions)
 
@@ -257,7 +263,10 @@ def rank_links(job: ActiveJob, order: Rank) -> Ranked:
     from hemeroteca.search import maintenance
 
     try:
-        ranks = maintenance.refresh_ranks(settings.INSTANCE.index_dir, seed_keys())
+        rounds = itertools.count(1)
+        ranks = maintenance.refresh_ranks(
+            settings.INSTANCE.index_dir, seed_keys(), lambda: job.progress(next(rounds), None, "rounds of ranking")
+        )
     except OSError as error:
         raise Refused(str(error))
     return Ranked(len(ranks))

@@ -115,10 +115,11 @@ def _mended(body: bytes, content_type: str, document: Document) -> bytes:
     if note:
         document.note(note)
     data = text.lstrip().encode("utf-8", "replace")
-    return _FAULT.sub(_mend, data) if data.count(b"&") + data.count(b"<![CDATA[") < MAX_FAULTS else data
+    return _FAULT.sub(mended_entity, data) if data.count(b"&") + data.count(b"<![CDATA[") < MAX_FAULTS else data
 
 
-def _mend(match: re.Match[bytes]) -> bytes:
+def mended_entity(match: re.Match[bytes]) -> bytes:
+    """A named entity of HTML as a number, a bare `&` as `&amp;`; the beginning of a CDATA section as it is."""
     if match[0][:1] == b"<":
         return match[0]
     code = name2codepoint.get(match[1].decode()) if match[1] else None

@@ -20,10 +20,10 @@ from django.db import connection, transaction
 from django.db.models import Q, Sum
 
 from hemeroteca import __version__
+from hemeroteca.clock import now_ms
 from hemeroteca.errors import Conflict, Denied, Invalid, NotFound, Unavailable
 from hemeroteca.fleet import assignment, geolocation, protocol, services, trust
 from hemeroteca.fleet.models import Block, ClosedHost, Device, UploadPart
-from hemeroteca.fleet.services import now_ms
 
 HEARTBEAT_SECONDS = 30.0
 OFFLINE_SECONDS = 90.0  # without a sign of life

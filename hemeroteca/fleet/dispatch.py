@@ -14,6 +14,7 @@ import msgspec
 from django.db import connection, transaction
 from django.db.models import Count, Q, Sum
 
+from hemeroteca.clock import now_ms
 from hemeroteca.fetch import Guard, Request, Result
 from hemeroteca.fetch.body import Body
 from hemeroteca.fleet import accounting, assignment, coordinator, geolocation, protocol, trust
@@ -29,7 +30,7 @@ from hemeroteca.fleet.models import (
     FetchResult,
     UploadPart,
 )
-from hemeroteca.fleet.services import audit, now_ms
+from hemeroteca.fleet.services import audit
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Page
 from hemeroteca.ingest.rules import CrawlOptions

@@ -19,12 +19,13 @@ from django.db.models import Count, Q, Sum
 
 from hemeroteca import urls as addresses
 from hemeroteca.accounts import SYSTEM, Actor, can, require
+from hemeroteca.clock import now_ms
 from hemeroteca.config import Config
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.fleet import accounting, dispatch, protocol, refusals, services
 from hemeroteca.fleet.accounting import Kind, Side
 from hemeroteca.fleet.models import Client, FetchJob, FetchResult
-from hemeroteca.fleet.services import audit, now_ms
+from hemeroteca.fleet.services import audit
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import FETCH, Crawl
 from hemeroteca.ingest.rules import CrawlOptions

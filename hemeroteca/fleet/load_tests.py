@@ -23,6 +23,7 @@ from django.db.models import Q
 
 from hemeroteca import urls as addresses
 from hemeroteca.accounts import SYSTEM, Actor, require
+from hemeroteca.clock import now_ms
 from hemeroteca.config import Config
 from hemeroteca.errors import Conflict, Invalid
 from hemeroteca.fetch.guard import Guard
@@ -30,7 +31,7 @@ from hemeroteca.fleet import coordinator, protocol, services
 from hemeroteca.fleet.device import load_generator as device_load
 from hemeroteca.fleet.device.http_requests import RequestOrder, fetch
 from hemeroteca.fleet.models import Device, LoadSecond, LoadTest
-from hemeroteca.fleet.services import audit, now_ms
+from hemeroteca.fleet.services import audit
 
 MAX_RATE = 1000  # requests per second of a whole test
 MAX_PER_DEVICE = device_load.MAX_PER_SECOND

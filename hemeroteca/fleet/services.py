@@ -1,13 +1,11 @@
 """What people do with the fleet: lend devices, ask to be a client, operate. The only writer of these tables, with
 `coordinator` (for devices), `fetches` (for clients) and `dispatch` (for the engine)."""
 
-import hashlib
 import hmac
 import json
 import re
 import secrets
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
@@ -22,11 +20,13 @@ from hemeroteca import urls
 from hemeroteca.accounts import Actor, can, require
 from hemeroteca.accounts import services as accounts
 from hemeroteca.accounts.models import User
+from hemeroteca.clock import now_ms as now_ms  # asked for here by other rooms, too
 from hemeroteca.errors import Busy, Conflict, Invalid, NotFound
 from hemeroteca.fleet import accounting
 from hemeroteca.fleet.assignment import STRATEGIES
 from hemeroteca.fleet.models import AuditLine, Client, ClosedHost, Device, LoadTest, Setting, VantageCheck
 from hemeroteca.fleet.protocol import FleetSettings
+from hemeroteca.instance.sealed_secrets import digest
 from hemeroteca.instance.status import set_aside
 from hemeroteca.plain import whole_number
 
@@ -385,14 +385,6 @@ def audit(who: str, what: str, detail: str) -> None:
     row = AuditLine.objects.create(at_ms=now_ms(), who=who[:80], what=str(what)[:40], detail=detail[:2000])
     if row.pk % 1000 == 0:
         AuditLine.objects.filter(pk__lte=row.pk - MAX_AUDIT).delete()
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
 def _end_of(days: int) -> int:

@@ -17,11 +17,12 @@ from django.db.models import Q
 
 from hemeroteca import urls as addresses
 from hemeroteca.accounts import Actor, require
+from hemeroteca.clock import now_ms
 from hemeroteca.errors import Conflict, Invalid
 from hemeroteca.fleet import agreement, protocol, refusals, services
 from hemeroteca.fleet.agreement import Fingerprint
 from hemeroteca.fleet.models import VantageCheck, VantageObservation, VantageRun
-from hemeroteca.fleet.services import audit, now_ms
+from hemeroteca.fleet.services import audit
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import FETCH, Crawl
 from hemeroteca.ingest.rules import CrawlOptions

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -61,6 +62,17 @@ class Thesaurus(msgspec.Struct):
     groups: list[ConceptGroup]
     files: list[str] = []  # names of the files it was read from
     notes: list[str] = []  # what was left out
+
+    def summary(self) -> dict[str, Any]:
+        """What people are told of it."""
+        return {
+            "name": self.name,
+            "concepts": len(self.concepts),
+            "groups": len(self.groups),
+            "languages": self.languages(),
+            "files": self.files,
+            "notes": self.notes,
+        }
 
     def languages(self) -> dict[str, int]:
         """Number of labels by language, the most first."""

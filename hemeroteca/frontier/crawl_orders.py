@@ -5,13 +5,13 @@ goes on, and the order says why. So it does when whoever keeps it may not order 
 """
 
 import math
-import time
 from collections.abc import Iterable
 
 import msgspec
 from django.conf import settings
 
 from hemeroteca.accounts import STRANGER, SYSTEM, Actor, require
+from hemeroteca.clock import now_ms
 from hemeroteca.errors import Conflict, Denied, Invalid, NotFound, Refused
 from hemeroteca.frontier import services
 from hemeroteca.frontier.models import Crawl, CrawlOrder
@@ -39,11 +39,11 @@ def save(
     if row is None:
         if CrawlOrder.objects.count() >= MAX_ORDERS:
             raise Conflict(f"{MAX_ORDERS} orders are kept already; remove one first")
-        row = CrawlOrder(name=name, created_ms=_now_ms())
+        row = CrawlOrder(name=name, created_ms=now_ms())
     row.seeds, row.options = checked, msgspec.to_builtins(options)
     row.actor, row.owner = actor.name, actor.user
     row.every_hours, row.active, row.note = every_hours, True, ""
-    row.next_ms = max(first_ms, _now_ms()) if every_hours else 0
+    row.next_ms = max(first_ms, now_ms()) if every_hours else 0
     row.save()
     settings.INSTANCE.wake("engine")
     return row
@@ -79,7 +79,7 @@ def pause(actor: Actor, name: str, active: bool) -> CrawlOrder:
     row = find(name)
     row.active = active
     if active and row.every_hours:
-        row.next_ms = max(row.next_ms, _now_ms())
+        row.next_ms = max(row.next_ms, now_ms())
     row.save(update_fields=["active", "next_ms"])
     return row
 
@@ -124,7 +124,3 @@ def _keeper(row: CrawlOrder) -> Actor:
     if row.owner is not None:
         return Actor.of(row.owner)
     return SYSTEM if row.actor == SYSTEM.name else STRANGER
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

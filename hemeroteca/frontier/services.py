@@ -2,7 +2,6 @@
 and what it writes through (`statements`, `robots`, `focused_links`), which are the engine's."""
 
 import hashlib
-import time
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ from django.db import connection, transaction
 
 from hemeroteca import urls
 from hemeroteca.accounts import Actor, audit, require
+from hemeroteca.clock import now_ms
 from hemeroteca.errors import Conflict, Invalid, NotFound, in_words
 from hemeroteca.frontier import prioritisers, takedowns, thesauri
 from hemeroteca.frontier.crawl_counts import Counts
@@ -123,7 +123,7 @@ def keep_crawl(crawl_id: int | None, seeds: Iterable[str], options: CrawlOptions
     crawl = Crawl.objects.filter(pk=crawl_id).first() if crawl_id is not None else None
     if crawl is None:
         state = Crawl.State.RUNNING if running else Crawl.State.STOPPED
-        return Crawl.objects.create(fingerprint=STANDING, state=state, created_ms=_now_ms(), **values)
+        return Crawl.objects.create(fingerprint=STANDING, state=state, created_ms=now_ms(), **values)
     if running:
         values |= {"state": Crawl.State.RUNNING, "stop_requested": False, "stop_reason": ""}
     elif crawl.state == Crawl.State.RUNNING:
@@ -139,7 +139,7 @@ def keep_crawl(crawl_id: int | None, seeds: Iterable[str], options: CrawlOptions
 def make_crawl(fingerprint: str, seeds: list[str], options: CrawlOptions) -> Crawl:
     """A crawl whose order has been checked, by this room or by the one whose it is."""
     return Crawl.objects.create(
-        fingerprint=fingerprint, seeds=seeds, options=msgspec.to_builtins(options), created_ms=_now_ms()
+        fingerprint=fingerprint, seeds=seeds, options=msgspec.to_builtins(options), created_ms=now_ms()
     )
 
 
@@ -396,7 +396,7 @@ def save_counts(crawl_id: int, counts: Counts) -> None:
 
 
 def mark_started(crawl_id: int) -> None:
-    Crawl.objects.filter(pk=crawl_id).update(started_ms=_now_ms(), ended_ms=0, revised=False)
+    Crawl.objects.filter(pk=crawl_id).update(started_ms=now_ms(), ended_ms=0, revised=False)
     note_event(crawl_id, "began")
 
 
@@ -404,7 +404,7 @@ def mark_ended(crawl_id: int, state: Crawl.State, reason: str, counts: Counts) -
     Crawl.objects.filter(pk=crawl_id).update(
         state=state,
         stop_reason=reason,
-        ended_ms=_now_ms(),
+        ended_ms=now_ms(),
         stop_requested=False,
         counts=msgspec.to_builtins(counts),
     )
@@ -415,14 +415,14 @@ def mark_ended(crawl_id: int, state: Crawl.State, reason: str, counts: Counts) -
 
 def mark_stopped(crawl_id: int, reason: str = "interrupted") -> None:
     """Its run ended without an engine that could say so; what the run came to stays as it was written last."""
-    Crawl.objects.filter(pk=crawl_id).update(state=Crawl.State.STOPPED, stop_reason=reason[:500], ended_ms=_now_ms())
+    Crawl.objects.filter(pk=crawl_id).update(state=Crawl.State.STOPPED, stop_reason=reason[:500], ended_ms=now_ms())
     note_event(crawl_id, "stopped", detail=reason)
 
 
 def note_event(crawl_id: int, what: str, actor: Actor | None = None, detail: str = "") -> None:
     """Write a line of a crawl's log; the oldest go when it gets long."""
     line = CrawlEvent.objects.create(
-        crawl_id=crawl_id, at_ms=_now_ms(), what=what, detail=detail[:2000], actor=actor.name if actor else ""
+        crawl_id=crawl_id, at_ms=now_ms(), what=what, detail=detail[:2000], actor=actor.name if actor else ""
     )
     if line.pk % 50 == 0:
         kept = CrawlEvent.objects.filter(crawl_id=crawl_id).order_by("-pk").values_list("pk", flat=True)
@@ -519,7 +519,3 @@ def _follows(options: CrawlOptions) -> tuple[object, ...]:
     """What decides which links of its pages a crawl follows."""
     scope = msgspec.structs.replace(options.scope, seeds=())
     return scope, options.ignore_robots, options.sitemaps, options.requisites
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

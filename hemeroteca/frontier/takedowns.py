@@ -6,12 +6,12 @@ address covers is what it covers in the archive's index: exactly it, what begins
 
 import logging
 import re
-import time
 from bisect import bisect_right
 from collections.abc import Iterable
 
 from hemeroteca import urls
 from hemeroteca.accounts import Actor, audit, require
+from hemeroteca.clock import now_ms
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.frontier.models import Takedown
 from hemeroteca.plain import storable
@@ -94,7 +94,7 @@ def take_down(actor: Actor, url: str, match: str, reason: str, erasure: int = 0)
         match=match,
         reason=reason.strip()[:2000],
         actor=actor.name,
-        made_ms=_now_ms(),
+        made_ms=now_ms(),
         erasure=erasure,
     )
 
@@ -107,7 +107,7 @@ def lift(actor: Actor, number: int) -> Takedown:
         raise NotFound(f"there is no takedown {number}; `hemeroteca archive takedown list` shows them")
     if row.lifted_ms:
         raise Conflict(f"takedown {number} was lifted already, by {row.lifted_by}")
-    row.lifted_ms, row.lifted_by = _now_ms(), actor.name
+    row.lifted_ms, row.lifted_by = now_ms(), actor.name
     row.save(update_fields=["lifted_ms", "lifted_by"])
     audit.note(actor, "takedown lifted", row.url, row.match)
     return row
@@ -130,7 +130,3 @@ def refuse(addresses: Iterable[str]) -> None:
                 "(`hemeroteca archive takedown lift NUMBER`, or the page “Erase” of the archive)",
                 code="taken-down",
             )
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

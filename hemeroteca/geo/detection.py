@@ -6,12 +6,12 @@ import zlib
 
 import msgspec
 
-from hemeroteca.geo import apis, atom, datasets, directories, ows, xmltree
+from hemeroteca.geo import apis, atom, datasets, directories, ows, ows_types, xmltree
 from hemeroteca.geo.description import Description, none
 
 MAX_JSON = 64 << 20
 MAX_JSON_BYTES_WHOLE = 32 << 20
-XML_ROOTS = ows.ROOT_NAMES | atom.ROOT_NAMES | {"kml"}
+XML_ROOTS = ows_types.ROOT_NAMES | atom.ROOT_NAMES | {"kml"}
 _OTHERS = {  # roots that people take for services; the reason says what they are
     "MD_Metadata": "ISO 19115 metadata (ISO 19139), not the service it describes",
     "MI_Metadata": "ISO 19115-2 metadata, not the service it describes",
@@ -84,8 +84,8 @@ def _xml(data: bytes, url: str) -> Description:
             )
         if name in atom.ROOT_NAMES:
             return atom.read(tree, url)
-        kind, version, reason = ows.identify(tree)
-        return ows.read(tree, kind, version, url) if kind else ows.no_service(tree, reason)
+        kind, version, reason = ows_types.identify(tree)
+        return ows.read(tree, kind, version, url) if kind else ows_types.no_service(tree, reason)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
         return none(f"a document that cannot be made sense of ({type(error).__name__})", *start.notes)
 

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 from django.db.models import Max, Q
 
+from hemeroteca.clock import now_ms
 from hemeroteca.config import Config
 from hemeroteca.fetch.client import GuardedClient, guarded_names
 from hemeroteca.geo import queries, services
@@ -79,7 +80,7 @@ def _capabilities(service: Service, client: GuardedClient, config: Config) -> He
         reason = "" if service.type in kinds else f"it answered with {found.type or found.reason}"
     return HealthCheck(
         service=service,
-        at_ms=services.now_ms(),
+        at_ms=now_ms(),
         ok=reply.ok and not reason,
         request="capabilities",
         status=reply.status,
@@ -157,7 +158,7 @@ def _leads_back(service: Service, body: bytes) -> bool:
 def _look(service: Service, request: str, layer: Layer, status: int, seconds: float, reason: str) -> HealthCheck:
     return HealthCheck(
         service=service,
-        at_ms=services.now_ms(),
+        at_ms=now_ms(),
         ok=not reason,
         request=request,
         layer=layer.name,
@@ -278,7 +279,7 @@ def order_checks(config: Config) -> bool:
     from hemeroteca.jobs import services as orders
 
     every_ms = int(config.geo_check_hours * 3_600_000)
-    if not every_ms or not due(1, every_ms, services.now_ms()):
+    if not every_ms or not due(1, every_ms, now_ms()):
         return False
     if any(job.state in ("queued", "running") for job in jobs.recent(SYSTEM, 5, kind="geo.check")):
         return False

@@ -7,6 +7,7 @@ from django.conf import settings
 
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
+from hemeroteca.clock import now_ms
 from hemeroteca.errors import Invalid, Unavailable
 from hemeroteca.fetch.client import GuardedClient
 from hemeroteca.geo import harvest as catalogues
@@ -56,7 +57,7 @@ def harvest(job: ActiveJob, order: HarvestOrder) -> Harvested:
         raise Invalid(f"{order.kind[:40]!r} is not a kind of catalogue; these are: {', '.join(catalogues.KINDS)}")
     errands = catalogues.Errands(settings.CONFIG)
     name = order.kind or catalogues.guess_kind(url, errands)
-    source, begun = services.begin_harvest(name, url), services.now_ms()
+    source, begun = services.begin_harvest(name, url), now_ms()
     done = Harvested(kind=name, records=0, added=0, changed=0, vanished=0, failed=0, addresses=0)
     addresses: dict[str, None] = {}
     try:
@@ -87,7 +88,7 @@ def harvest(job: ActiveJob, order: HarvestOrder) -> Harvested:
 @kind("geo.check", remote=True)
 def check(job: ActiveJob, order: CheckOrder) -> CheckReport:
     """Look at services that are due; a change of state goes into the log."""
-    client, now = GuardedClient(settings.CONFIG), services.now_ms()
+    client, now = GuardedClient(settings.CONFIG), now_ms()
     if order.services:
         found = [services.find(number) for number in dict.fromkeys(order.services)]
     else:

@@ -10,6 +10,7 @@ import msgspec
 from django.db.models import Avg, Count, F, Max, Q, QuerySet
 
 from hemeroteca.accounts import Actor, require
+from hemeroteca.clock import now_ms
 from hemeroteca.errors import Invalid
 from hemeroteca.geo import concepts, services
 from hemeroteca.geo.description import TYPES, BBox
@@ -103,7 +104,7 @@ def reliability(service: Service, since_ms: int = 0) -> float | None:
 def availability(service: Service, days: int) -> list[tuple[str, float, int]]:
     """For each of the last days on which somebody looked: the day, per cent of looks that went well, mean ms."""
     day = 86_400_000
-    since = (services.now_ms() // day - days + 1) * day
+    since = (now_ms() // day - days + 1) * day
     looked = HealthCheck.objects.filter(service=service, request="capabilities", at_ms__gte=since)
     by_day: dict[int, list[tuple[bool, int]]] = {}
     for at_ms, ok, ms in looked.order_by("at_ms").values_list("at_ms", "ok", "milliseconds"):
@@ -145,7 +146,7 @@ def statistics(actor: Actor) -> dict[str, Any]:
     require(actor, "geo.read")
     alive = Service.objects.filter(state__in=SHOWN)
     ages = [
-        (seen if failed else services.now_ms()) - found
+        (seen if failed else now_ms()) - found
         for found, seen, failed in Service.objects.exclude(seen_ms=0).values_list("found_ms", "seen_ms", "failed_ms")
     ]
     day = 86_400_000

@@ -1,7 +1,6 @@
 """The catalogue: what is found, fails, is claimed or withdrawn. The only writer of its tables."""
 
 import hashlib
-import time
 import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -12,6 +11,7 @@ from django.db.models import F
 
 from hemeroteca import urls
 from hemeroteca.accounts import Actor, require
+from hemeroteca.clock import now_ms
 from hemeroteca.errors import Conflict, NotFound
 from hemeroteca.geo import endpoints, models
 from hemeroteca.geo.description import BBox, Description, FoundLayer
@@ -49,10 +49,6 @@ class FailedAddress(msgspec.Struct):
     status: int
     reason: str
     crawl: int | None = None
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def service_key(kind: str, endpoint: str) -> int:

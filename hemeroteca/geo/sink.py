@@ -9,6 +9,7 @@ from collections import Counter, OrderedDict
 from typing import Any
 
 from hemeroteca import urls
+from hemeroteca.clock import now_ms
 from hemeroteca.geo import endpoints, services
 from hemeroteca.geo.description import Description
 from hemeroteca.geo.reader import DATASET, ENDPOINTS, SERVICE, Endpoints
@@ -82,7 +83,7 @@ class Services:
         services.record(self._sightings)
         services.fail(self._failures)
         for url, crawl, reason in self._closed:
-            services.close(url, reason, services.now_ms(), crawl)
+            services.close(url, reason, now_ms(), crawl)
         self._closed = []
         for key, at_ms in self._touched.items():
             services.touch([key], at_ms)

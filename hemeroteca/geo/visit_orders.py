@@ -6,10 +6,11 @@ from django.db.models import QuerySet
 
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM, Actor, require
+from hemeroteca.clock import now_ms
 from hemeroteca.config import Config
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl
-from hemeroteca.geo import endpoints, services
+from hemeroteca.geo import endpoints
 from hemeroteca.geo.models import Harvest, Service
 from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.urls import Scope
@@ -42,7 +43,7 @@ def order_harvests(config: Config) -> int:
     from hemeroteca.jobs import queries as jobs
     from hemeroteca.jobs import services as job_services
 
-    before = services.now_ms() - int(config.geo_harvest_hours * 3_600_000)
+    before = now_ms() - int(config.geo_harvest_hours * 3_600_000)
     if not config.geo_harvest_hours:
         return 0
     due = [one for one in Harvest.objects.filter(last_ms__lte=before) if one.report.get("tried_ms", 0) <= before]

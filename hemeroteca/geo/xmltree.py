@@ -7,11 +7,11 @@ The DOCTYPE is cut out before the parser sees it: no entity is ever declared, so
 import codecs
 import re
 from collections.abc import Iterator, Mapping
-from html.entities import name2codepoint
 from typing import Any, NamedTuple, TypeAlias
 
 from hemeroteca import lazy
 from hemeroteca.extract import decode
+from hemeroteca.extract.xml import mended_entity
 
 etree = lazy.Module("lxml.etree")
 Element: TypeAlias = Any  # lxml's; it has no types
@@ -121,7 +121,7 @@ def parse(data: bytes, start: Prolog) -> Tree | None:
     body = data[start.begin : start.begin + MAX_BYTES]
     body, notes = _closed(body.translate(None, _CONTROL))
     if b"&" in body:
-        body = (_FAULT_OR_DATA if b"<![CDATA[" in body else _FAULT).sub(_mend, body)
+        body = (_FAULT_OR_DATA if b"<![CDATA[" in body else _FAULT).sub(mended_entity, body)
     root, errors = _root(body)
     first = next((error for error in errors if error.level_name == "FATAL"), None)
     if first is not None:
@@ -276,13 +276,6 @@ def _end_of_doctype(data: bytes, at: int) -> int:
         elif token == b">" and depth <= 0:
             return match.end()
     return -1
-
-
-def _mend(match: re.Match[bytes]) -> bytes:
-    if match[0][:1] == b"<":
-        return match[0]
-    code = name2codepoint.get(match[1].decode()) if match[1] else None
-    return b"&#%d;" % code if code else b"&amp;" + match[0][1:]
 
 
 def _comments(body: bytes) -> str:

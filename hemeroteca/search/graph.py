@@ -15,7 +15,7 @@ import re
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -222,11 +222,16 @@ def pagerank(
     """
     nodes, tail, head = _numbered(source, target)
     chosen = _places(nodes, np.array(sorted(set(seeds)), dtype=np.int64))
-    return nodes, _iterated(len(nodes), tail, head, chosen, tolerance)
+    return nodes, _iterated(len(nodes), tail, head, chosen, tolerance=tolerance)
 
 
 def _iterated(
-    count: int, tail: np.ndarray, head: np.ndarray, seeds: np.ndarray, tolerance: float = _TOLERANCE
+    count: int,
+    tail: np.ndarray,
+    head: np.ndarray,
+    seeds: np.ndarray,
+    step: Callable[[], None] = lambda: None,
+    tolerance: float = _TOLERANCE,
 ) -> np.ndarray:
     """PageRank of pages numbered from 0; links from `tail` to `head`."""
     if count == 0:
@@ -250,6 +255,7 @@ def _iterated(
         start[seeds] = 1.0 / len(seeds)
     rank = start.copy()
     for _ in range(_MAX_ROUNDS):
+        step()
         fresh = start * (1 - _DAMPING + _DAMPING * rank[dangling].sum())
         if len(heads):
             given = (rank * share).astype(np.float32)  # half the memory to walk through; sums stay exact
@@ -261,11 +267,14 @@ def _iterated(
     return rank / rank.sum()
 
 
-def rank_pages_and_hosts(graph: LinkGraph, seeds: Iterable[int] = ()) -> LinkRanks:
-    """PageRank of every known page and of every host, on a scale from 0 (the least) to 1 (the best)."""
+def rank_pages_and_hosts(
+    graph: LinkGraph, seeds: Iterable[int] = (), step: Callable[[], None] = lambda: None
+) -> LinkRanks:
+    """PageRank of every known page and of every host, on a scale from 0 (the least) to 1 (the best). `step` is called
+    in each round and may end it by raising."""
     pages, tail, head = _numbered(*graph.edges())
     chosen = _places(pages, np.array(sorted(set(seeds)), dtype=np.int64))
-    ranks = _ranked(len(pages), tail, head, chosen)
+    ranks = _ranked(len(pages), tail, head, chosen, step)
     host_of = _look_up(*graph.hosts(), pages)  # 0: not known
     hosts, numbers = np.unique(host_of, return_inverse=True)
     # from here on the pairs of different hosts, each once: few, where the links were many
@@ -274,20 +283,20 @@ def rank_pages_and_hosts(graph: LinkGraph, seeds: Iterable[int] = ()) -> LinkRan
     source, target = hosts[pairs // max(1, len(hosts))], hosts[pairs % max(1, len(hosts))]
     across = (source != target) & (source != 0) & (target != 0)
     linked, tail, head = _numbered(source[across], target[across])
-    host_ranks = _ranked(len(linked), tail, head, _places(linked, distinct(host_of[chosen])))
+    host_ranks = _ranked(len(linked), tail, head, _places(linked, distinct(host_of[chosen])), step)
     return LinkRanks(pages, ranks, linked, host_ranks)
 
 
-def _ranked(count: int, tail: np.ndarray, head: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+def _ranked(count: int, tail: np.ndarray, head: np.ndarray, seeds: np.ndarray, step: Callable[[], None]) -> np.ndarray:
     """Scaled ranks. Pages no seed leads to (imported ones) are ranked by the links between them, and count for less
     than those a seed leads to: nobody chose to begin there."""
-    ranks = _iterated(count, tail, head, seeds)
+    ranks = _iterated(count, tail, head, seeds, step)
     scaled = _scaled(ranks)
     unled = ranks == 0
     if unled.any():
         theirs = unled[tail]
         others, tail, head = _numbered(tail[theirs], head[theirs])
-        alone = _UNLED * _scaled(_iterated(len(others), tail, head, np.empty(0, np.int64)))
+        alone = _UNLED * _scaled(_iterated(len(others), tail, head, np.empty(0, np.int64), step))
         scaled[others] = np.where(unled[others], alone, scaled[others])
     return scaled
 

@@ -46,9 +46,10 @@ _MAX_TEXTS = 20_000  # in one turn; the rest at the next
 _LOOKED_UP = 100  # pages asked for together
 
 
-def refresh_ranks(path: Path, seeds: Iterable[int] = ()) -> LinkRanks:
-    """Rank the link graph kept beside the index; searches take the new ranks at once."""
-    ranks = rank_pages_and_hosts(LinkGraph(path / "links"), seeds)
+def refresh_ranks(path: Path, seeds: Iterable[int] = (), step: Callable[[], None] = lambda: None) -> LinkRanks:
+    """Rank the link graph kept beside the index; searches take the new ranks at once. `step` is called again and again
+    meanwhile and may end it by raising: the ranks there were stay."""
+    ranks = rank_pages_and_hosts(LinkGraph(path / "links"), seeds, step)
     if len(ranks):
         ranks.save(path / "rank")
     return ranks
@@ -167,9 +168,7 @@ def rebuild(
         for document in chain(documents, _rescued(path)):
             writer.put(document, replaces=False)
             count += 1
-            if count % 1000 == 0:
-                progress(count)
-    progress(count)
+            progress(count)
     return count
 
 

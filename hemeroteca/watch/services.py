@@ -4,7 +4,6 @@ besides the scheduler (which writes what visits teach) and the chores (which wri
 import hashlib
 import re
 import secrets
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
@@ -18,10 +17,12 @@ from django.db.models import Max, Q, QuerySet
 from hemeroteca import change, urls
 from hemeroteca.accounts import SYSTEM, Actor, audit, can, require
 from hemeroteca.accounts.models import User
+from hemeroteca.clock import now_ms as now_ms  # asked for here by other rooms, too
 from hemeroteca.errors import Conflict, Denied, Invalid, NotFound
 from hemeroteca.frontier import services as frontier
 from hemeroteca.ingest.heavy_reads import check_rules
 from hemeroteca.ingest.rules import ComparisonRules, CrawlOptions
+from hemeroteca.instance.sealed_secrets import digest
 from hemeroteca.plain import whole_number
 from hemeroteca.predict import POLICIES, policy_of
 from hemeroteca.watch import notice_conditions, time_windows
@@ -478,14 +479,6 @@ def wake() -> None:
     """Tell those who do the work: the engine, and the chores, which may have ended because nothing was watched."""
     settings.INSTANCE.wake("engine")
     settings.INSTANCE.wake("watch")
-
-
-def digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 # helpers

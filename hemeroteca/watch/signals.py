@@ -17,6 +17,7 @@ from django.utils.crypto import salted_hmac
 
 from hemeroteca import extract, urls
 from hemeroteca.fetch.client import GuardedClient, Reply
+from hemeroteca.instance.sealed_secrets import digest
 from hemeroteca.watch import services
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
 from hemeroteca.watch.fields import plain
@@ -47,7 +48,7 @@ class SignalError(ValueError):
 
 def webhook(token: str, addresses: Sequence[str]) -> int:
     """A site tells that pages changed (none named: its entrance); returns how many were taken."""
-    source = SignalSource.objects.filter(kind=SignalSource.Kind.WEBHOOK, token=services.digest(token)).first()
+    source = SignalSource.objects.filter(kind=SignalSource.Kind.WEBHOOK, token=digest(token)).first()
     if source is None or not token:
         raise SignalError(404, "This address is not known; `hemeroteca watch webhook NUMBER` makes another.")
     return receive(source, [(address, 0) for address in addresses] or [("", 0)])
@@ -157,7 +158,7 @@ def subscribe(source: SignalSource, client: GuardedClient) -> None:
         source.secret = source.secret or secrets.token_urlsafe(32)
     else:
         source.secret = ""
-    source.token = services.digest(token)
+    source.token = digest(token)
     source.save(update_fields=["token", "secret"])
     signed = {"hub.secret": source.secret} if source.secret else {}
     answer = _ask_hub(source, client, {"hub.mode": "subscribe", "hub.lease_seconds": str(LEASE_SECONDS), **signed})
@@ -171,7 +172,7 @@ def subscribe(source: SignalSource, client: GuardedClient) -> None:
 
 def unsubscribe(source: SignalSource, client: GuardedClient) -> None:
     """Tell a hub that nobody listens any more; what it sends until it has understood is refused."""
-    if source.attempts >= MAX_GOODBYES or source.note or source.token != services.digest(_token(source)):
+    if source.attempts >= MAX_GOODBYES or source.note or source.token != digest(_token(source)):
         source.delete()  # it was told, or cannot be: its lease runs out
         return
     answer = _ask_hub(source, client, {"hub.mode": "unsubscribe"})
@@ -275,7 +276,7 @@ def _ask_hub(source: SignalSource, client: GuardedClient, fields: dict[str, str]
 
 def _websub(number: int, token: str) -> SignalSource:
     source = SignalSource.objects.filter(pk=number, kind=SignalSource.Kind.WEBSUB).first()
-    if source is None or not source.token or not hmac.compare_digest(source.token, services.digest(token)):
+    if source is None or not source.token or not hmac.compare_digest(source.token, digest(token)):
         raise SignalError(404, "Nobody here asked for this.")
     return source
 

@@ -21,10 +21,10 @@ from django.db.models.functions import Coalesce
 from numpy.typing import NDArray
 
 from hemeroteca import spreadsheet, urls
+from hemeroteca.clock import now_ms
 from hemeroteca.watch import queries
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
 from hemeroteca.watch.models import Observation, WatchedPage
-from hemeroteca.watch.services import now_ms
 
 BY = ("site", "group", "behaviour", "collection", "category", "subscription", "all")
 STEPS = 60

@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
+from hemeroteca.clock import now_ms
 from hemeroteca.lake.revisions import Revision, Text
 from hemeroteca.warc import timestamps
 from hemeroteca.wiki import answers, schedule
 from hemeroteca.wiki.answers import WikiPage
-from hemeroteca.wiki.budget import now_ms
 from hemeroteca.wiki.commits import ArticleChange, Overtaken
 from hemeroteca.wiki.extraction import (
     AT_ONCE,

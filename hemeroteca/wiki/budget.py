@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 from django.db import connection, transaction
 
+from hemeroteca.clock import now_ms
 from hemeroteca.config import Config
 from hemeroteca.errors import Denied
 from hemeroteca.jobs import workers
@@ -136,7 +137,3 @@ class RequestBudget:
                     return False
         self._slot_until = now + SLOT_MS
         return True
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -22,13 +22,13 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Count, Sum
 
+from hemeroteca.clock import now_ms
 from hemeroteca.errors import Unavailable
 from hemeroteca.lake import manifest as lake_manifest
 from hemeroteca.lake.files import LakeFiles
 from hemeroteca.lake.manifest import Manifest
 from hemeroteca.lake.revisions import EARLIER, EVENTS, REVISIONS, TEXTS, Event, Revision, Text, bucket
 from hemeroteca.warc.store import StoreError
-from hemeroteca.wiki.budget import now_ms
 from hemeroteca.wiki.models import Article, LakeFile, LakeVersion, Wiki
 
 if TYPE_CHECKING:

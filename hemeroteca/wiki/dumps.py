@@ -18,13 +18,13 @@ from typing import IO, Any
 
 import msgspec
 
+from hemeroteca.clock import now_ms
 from hemeroteca.errors import Invalid, Unavailable
 from hemeroteca.lake.revisions import Revision, Text
 from hemeroteca.plain import whole_number
 from hemeroteca.warc import timestamps
 from hemeroteca.wiki import answers, commits
 from hemeroteca.wiki.answers import WikiPage
-from hemeroteca.wiki.budget import now_ms
 from hemeroteca.wiki.commits import ArticleChange, Buffer, Overtaken
 from hemeroteca.wiki.extraction import Known, load_known
 from hemeroteca.wiki.models import Article, Wiki

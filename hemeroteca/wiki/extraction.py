@@ -14,12 +14,12 @@ from typing import Any
 
 import msgspec
 
+from hemeroteca.clock import now_ms
 from hemeroteca.errors import NotFound
 from hemeroteca.lake.revisions import EVENTS, REVISIONS, TEXTS, Event, Revision, Text
 from hemeroteca.warc import timestamps
 from hemeroteca.wiki import answers, commits, schedule, scraping
 from hemeroteca.wiki.answers import WikiPage
-from hemeroteca.wiki.budget import now_ms
 from hemeroteca.wiki.commits import ArticleChange, Buffer, Overtaken
 from hemeroteca.wiki.mediawiki import ApiClosed, ApiError, WikiClient
 from hemeroteca.wiki.models import Article, Wiki

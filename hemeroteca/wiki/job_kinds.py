@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from hemeroteca.accounts import SYSTEM
+from hemeroteca.clock import now_ms
 from hemeroteca.errors import Conflict, NotFound, Refused
 from hemeroteca.jobs import ActiveJob, Interrupted, kind
 from hemeroteca.jobs import queries as job_queries
@@ -18,7 +19,6 @@ from hemeroteca.jobs import services as job_services
 from hemeroteca.jobs.models import Job
 from hemeroteca.jobs.runner import LOOK_SECONDS, Runner
 from hemeroteca.wiki import all_revisions, commits, dumps, extraction, history_export, queries, services, streams
-from hemeroteca.wiki.budget import now_ms
 from hemeroteca.wiki.commits import Overtaken
 from hemeroteca.wiki.dumps import ImportedDump
 from hemeroteca.wiki.extraction import TITLES_AT_ONCE, Extracted, Extraction, ExtractionOptions

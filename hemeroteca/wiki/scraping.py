@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode, urljoin
 
 from hemeroteca import urls
+from hemeroteca.clock import now_ms
 from hemeroteca.errors import NotFound, Refused
 from hemeroteca.lake.revisions import Revision, Text
 from hemeroteca.wiki import answers, wiki_address
 from hemeroteca.wiki.answers import WikiPage
-from hemeroteca.wiki.budget import now_ms
 from hemeroteca.wiki.models import Wiki
 
 if TYPE_CHECKING:

@@ -12,11 +12,12 @@ from urllib.parse import urljoin
 from django.conf import settings
 
 from hemeroteca.accounts import Actor, require
+from hemeroteca.clock import now_ms
 from hemeroteca.errors import Invalid, NotFound, Refused
 from hemeroteca.jobs import services as jobs
 from hemeroteca.jobs.models import Job
 from hemeroteca.wiki import answers, wiki_address
-from hemeroteca.wiki.budget import RequestBudget, now_ms
+from hemeroteca.wiki.budget import RequestBudget
 from hemeroteca.wiki.mediawiki import ApiClosed, ApiError, WikiClient
 from hemeroteca.wiki.models import Article, Wiki
 from hemeroteca.wiki.schedule import NEVER

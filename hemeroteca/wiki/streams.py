@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 from django.db.models import QuerySet
 
+from hemeroteca.clock import now_ms
 from hemeroteca.errors import Unavailable
 from hemeroteca.warc import timestamps
 from hemeroteca.wiki import answers, schedule, services
-from hemeroteca.wiki.budget import now_ms
 from hemeroteca.wiki.extraction import TITLES_AT_ONCE, Extraction, ExtractionOptions
 from hemeroteca.wiki.mediawiki import WikiClient
 from hemeroteca.wiki.models import Article, Wiki

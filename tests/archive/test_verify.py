@@ -88,6 +88,36 @@ def test_records_of_any_shape_are_found_by_their_heads_alone(tmp_path_factory, h
     assert [(found.offset, found.length, found.record.head, found.record.size) for found in quick] == places
 
 
+def test_a_check_ends_within_a_file_when_it_shall(tmp_path):
+    archive = small_archive(tmp_path / "warc")  # one file
+    told = []
+
+    def cancelled(name, records):
+        told.append(records)
+        if records == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        verify(archive.folder, progress=cancelled)
+    assert told == [0, 1, 2, 3]
+
+
+def test_a_repair_that_was_ended_early_leaves_versions_right(archive):
+    before = rows()
+    IndexedCapture.objects.all().delete()
+    last = verify(archive.folder).records
+
+    def cancelled(name, records):
+        if records == last:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        verify(archive.folder, repair=True, progress=cancelled)
+    assert verify(archive.folder, repair=True).added < len(before)
+    key = lambda row: (row["warc_name"], row["offset"])  # noqa: E731
+    assert sorted(rows(), key=key) == sorted(before, key=key)
+
+
 def test_reading_heads_only_gives_the_same_index(archive):
     for path in archive.folder.glob("*.warc.gz"):
         whole = [

@@ -87,6 +87,23 @@ def test_pages_no_seed_leads_to_are_ranked_among_themselves(tmp_path):
     assert led.max() == 1.0 > unled[0]
 
 
+def test_ranking_ends_between_two_rounds_when_it_shall(tmp_path):
+    graph = LinkGraph(tmp_path)
+    writer = graph.writer()
+    add_links(writer, 1, "a.test", [2, 3], ["a.test"] * 2)
+    writer.commit()
+    rounds = []
+
+    def cancelled():
+        rounds.append(None)
+        if len(rounds) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        rank_pages_and_hosts(graph, step=cancelled)
+    assert len(rounds) == 2
+
+
 def test_no_links_no_ranks(tmp_path):
     assert len(rank_pages_and_hosts(LinkGraph(tmp_path))) == 0
 

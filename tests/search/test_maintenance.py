@@ -10,7 +10,7 @@ from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search import corpus, document_queue, maintenance, preferences
 from hemeroteca.search.graph import LinkGraph
 from hemeroteca.search.index import VERSIONS, IndexBusyError, SearchError, open_index
-from hemeroteca.search.index.version_index import VersionWriter, open_past, open_versions
+from hemeroteca.search.index.version_index import VersionWriter, open_past, open_versions, rebuild_versions
 from hemeroteca.search.maintenance import rebuild
 from hemeroteca.search.query.operators import moment
 from hemeroteca.search.results import SearchOptions
@@ -168,6 +168,22 @@ def test_rebuild_takes_the_documents_given(tmp_path):
     searcher = open_searcher(None, tmp_path)
     assert searcher.index.count() == 2
     assert searcher.search("viejo").total == 0
+
+
+def test_a_rebuild_ends_at_any_document_when_it_shall_and_the_old_index_stays(tmp_path):
+    past = SearchDocument(key=1, url="http://x.test/", text="viejo", until_ms=9)
+    rebuild(tmp_path, [page(1, "viejo")], 15 << 20)
+    rebuild_versions(tmp_path, [past], 15 << 20)
+
+    def cancelled(count):
+        if count == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        rebuild(tmp_path, [page(n, "nuevo") for n in range(9)], 15 << 20, cancelled)
+    with pytest.raises(KeyboardInterrupt):
+        rebuild_versions(tmp_path, [past] * 9, 15 << 20, cancelled)
+    assert (open_index(None, tmp_path).count(), open_versions(tmp_path).count()) == (1, 1)
 
 
 def test_rebuild_keeps_what_was_imported(tmp_path):

@@ -12,6 +12,7 @@ from django.test import Client
 from hemeroteca import config
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.fetch.client import GuardedClient
+from hemeroteca.instance.sealed_secrets import digest
 from hemeroteca.watch import services, signals
 from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Signal, SignalSource, Subscription
@@ -250,7 +251,7 @@ def test_a_hub_that_does_not_care_is_forgotten(receiver, public):
 def test_what_a_hub_sends_is_believed_only_with_its_signature(receiver, public, monkeypatch):
     source = hub_source(receiver)
     secret = "s3cret"
-    SignalSource.objects.update(state="active", secret=secret, token=services.digest("tok-12345"))
+    SignalSource.objects.update(state="active", secret=secret, token=digest("tok-12345"))
     path = f"/api/v1/signals/websub/{source.pk}/tok-12345"
     signed = "sha256=" + hmac.new(secret.encode(), FEED, hashlib.sha256).hexdigest()
     headers = {"type": "application/atom+xml"}

@@ -64,13 +64,20 @@ def choose(index_dir: Path, query: str, versions: bool | None = None) -> Path:
     return index_dir
 
 
-def rebuild_versions(index_dir: Path, versions: Iterable[SearchDocument], heap_bytes: int) -> int:
-    """Build the index anew from documents that know their `until_ms`; searches use the old one meanwhile."""
+def rebuild_versions(
+    index_dir: Path,
+    versions: Iterable[SearchDocument],
+    heap_bytes: int,
+    progress: Callable[[int], None] = lambda count: None,
+) -> int:
+    """Build the index anew from documents that know their `until_ms`; searches use the old one meanwhile. `progress` is
+    told each document and may end it by raising: the old one stays."""
     count = 0
     with replacement(index_dir / VERSIONS, heap_bytes) as writer:
         for document in versions:
             writer.put(_version(document, document.key, document.until_ms), replaces=False)
             count += 1
+            progress(count)
     return count
 
 
