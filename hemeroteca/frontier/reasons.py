@@ -26,11 +26,14 @@ def sentence(reason: str) -> str:
 
 
 def explained(reason: str) -> str:
-    """The same, with the detail where there is one: `no connection to its host (port 9 is closed)`."""
+    """The same, with the detail where there is one: `no connection to its host (port 9 is closed)`, `robots.txt forbids
+    it (Disallow: /)`."""
     found = _CODE.match(reason)
-    detail = reason[found.end() :] if found else ""
     told = sentence(reason)
-    return f"{told} ({detail[2:]})" if told != reason and detail.startswith(": ") else told
+    if found is None or told == reason:
+        return told
+    detail = _DETAIL.fullmatch(reason, found.end())
+    return f"{told} ({detail[1] or detail[2]})" if detail else told
 
 
 def explained_at(host_and_reason: str) -> str:
@@ -39,6 +42,7 @@ def explained_at(host_and_reason: str) -> str:
     return f"{host}: {explained(reason)}" if colon else host_and_reason
 
 
+_DETAIL = re.compile(r": (.+)| of .* forbids [^(]*\((.+)\)", re.S)  # the second of robots.txt: its rule
 _CODE = re.compile(r"http-(\d{3})\b|[a-z][a-z.-]*[a-z]")
 SENTENCES = {
     "robots": gettext_lazy("robots.txt forbids it"),

@@ -8,6 +8,7 @@ from lxml import html
 
 from hemeroteca.console.reasons import said
 from hemeroteca.fetch import failures
+from hemeroteca.frontier.reasons import explained
 from hemeroteca.jobs.models import Job, JobLine
 
 
@@ -37,6 +38,20 @@ from hemeroteca.jobs.models import Job, JobLine
 def test_a_reason_is_said_in_spanish(reason, spanish):
     with override("es"):
         assert said(reason) == spanish
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("robots.txt of a.example forbids /x (Disallow: /x(1))", "robots.txt forbids it (Disallow: /x(1))"),
+        ("connect: 127.0.0.1:9 is closed", "no connection to its host (127.0.0.1:9 is closed)"),
+        ("http-404", "the server does not have it (404)"),
+        ("something: else", "something: else"),
+    ],
+)
+def test_a_reason_is_told_with_its_detail(reason, told):
+    with override("en"):
+        assert explained(reason) == told
 
 
 def test_every_failure_of_fetching_has_a_sentence():
