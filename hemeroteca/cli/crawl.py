@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hemeroteca.frontier.models import Crawl
     from hemeroteca.ingest.pool import ReaderProcess
 
+EXAMPLES = 3  # of addresses that were not captured
 PATIENCE = 3.0  # seconds for the engine at work to take up a crawl
 
 
@@ -281,8 +282,9 @@ class _Display:
 
 
 def _report(order: "Crawl", json: bool) -> None:
-    from hemeroteca.frontier import services
-    from hemeroteca.frontier.reasons import sentence
+    from hemeroteca.frontier import queries, services
+    from hemeroteca.frontier.reasons import explained, sentence
+    from hemeroteca.frontier.visit import State
 
     counts = services.counts_of(order)
     if json:
@@ -309,6 +311,10 @@ def _report(order: "Crawl", json: bool) -> None:
     for title, found in (("not captured:", counts.reasons), ("captured, but:", counts.notes)):
         for place, (reason, count) in enumerate(sorted(found.items(), key=lambda entry: -entry[1])[:10]):
             typer.echo(f"{'' if place else title:14}  {count:>7,}  {common.printable(sentence(reason))}")
+    left_out = [queries.visits(EXAMPLES, state=state, crawl=order.pk) for state in (State.FAILED, State.EXCLUDED)]
+    for place, visit in enumerate(left_out[0] or left_out[1]):
+        told = common.printable(f"{visit.page.url}: {explained(visit.reason)}")
+        typer.echo(f"{'' if place else 'for example:':14}  {told}")
 
 
 def _seeds(addresses: list[str], from_file: Path | None) -> list[str]:

@@ -24,14 +24,14 @@ def list_held(
         for kind in found:
             common.tell(kind)
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("crawl", "addresses", "host", "why", "for example", box=None, padding=(0, 2))
-    for kind in found:
-        texts = (common.unmarked(text) for text in (kind.host, kind.reason, kind.example))
-        table.add_row(str(kind.crawl), f"{kind.addresses:,}", *texts)
-    Console().print(table if found else "nothing is held back", highlight=False)
+    if not found:
+        typer.echo("nothing is held back")
+        return
+    common.columns(
+        [(str(kind.crawl), f"{kind.addresses:,}", kind.host, kind.reason, kind.example) for kind in found],
+        ("crawl", "addresses", "host", "why", "for example"),
+        "`hemeroteca held take CRAWL` visits them after all",
+    )
 
 
 @app.command("take", action="crawl.take")

@@ -26,17 +26,16 @@ def sentence(reason: str) -> str:
 
 
 def detail(reason: str) -> str:
-    """What a reason says that its sentence does not: `no byte for 30 s`, or which rule of robots.txt. Often nothing."""
-    first = reason.partition("; ")[0]  # notes on what was captured all the same follow
-    return first if first.startswith("robots.txt of ") else first.partition(": ")[2]
+    """What a reason says that its sentence does not: `no byte for 30 s`, a rule of robots.txt. Often nothing."""
+    found = _CODE.match(reason)
+    more = _DETAIL.fullmatch(reason, found.end()) if found else None
+    return (more[1] or more[2]) if more else ""
 
 
 def explained(reason: str) -> str:
-    """The same, with the detail where there is one: `no connection to its host (port 9 is closed)`."""
-    found = _CODE.match(reason)
-    detail = reason[found.end() :] if found else ""
-    told = sentence(reason)
-    return f"{told} ({detail[2:]})" if told != reason and detail.startswith(": ") else told
+    """The sentence, with the detail where there is one: `no connection to its host (port 9 is closed)`."""
+    told, more = sentence(reason), detail(reason)
+    return f"{told} ({more})" if told != reason and more else told
 
 
 def explained_at(host_and_reason: str) -> str:
@@ -45,6 +44,7 @@ def explained_at(host_and_reason: str) -> str:
     return f"{host}: {explained(reason)}" if colon else host_and_reason
 
 
+_DETAIL = re.compile(r": (.+)| of .* forbids [^(]*\((.+)\)", re.S)  # the second of robots.txt: its rule
 _CODE = re.compile(r"http-(\d{3})\b|[a-z][a-z.-]*[a-z]")
 SENTENCES = {
     "robots": gettext_lazy("robots.txt forbids it"),

@@ -51,47 +51,16 @@ def submit_crawl(actor: Actor, seeds: Iterable[str], options: CrawlOptions) -> t
     Returns the crawl and whether it is a continuation. `options.scope.seeds` is filled in from `seeds`.
     """
     canonical, options = checked_order(actor, seeds, options)
-    fingerprint = _fingerprint(options)
-    unfinished = (
-        Crawl.objects.filter(fingerprint=fingerprint).exclude(state=Crawl.State.FINISHED).order_by("-pk").first()
-    )
-    if unfinished is not None:
-        known = options_of(unfinished)
-        seeds_now = tuple(dict.fromkeys((*options.scope.seeds, *known.scope.seeds)))  # with where its seeds led
-        options = msgspec.structs.replace(
-            options,
-            scope=msgspec.structs.replace(options.scope, seeds=seeds_now),
-            again=known.again,
-            trusted=known.trusted,
-        )
-        if options != known and _is_at_work(unfinished):
-            raise Conflict(
-                f"crawl {unfinished.pk} is this order and runs with other options; stop it before you order it anew"
-            )
-        changes = _changes(known, options)
-        if changes or unfinished.state != Crawl.State.RUNNING or unfinished.stop_requested:
-            note_event(unfinished.pk, "resumed", actor, changes)
-        unfinished.options = msgspec.to_builtins(options)
-        unfinished.state = Crawl.State.RUNNING
-        unfinished.stop_requested = False
-        unfinished.stop_reason = ""
-        unfinished.save()
-        return unfinished, True
-    finished = Crawl.objects.filter(fingerprint=fingerprint).order_by("-pk").first()
-    if finished is not None:
-        known = options_of(finished)
-        options = msgspec.structs.replace(options, scope=known.scope, again=True, trusted=known.trusted)
     with transaction.atomic():
-        crawl = make_crawl(fingerprint, canonical, options)
-        if finished is not None:
-            QueuedVisit.objects.filter(crawl=finished, state=State.HELD).update(crawl=crawl)
-            QueuedVisit.objects.filter(crawl=finished).update(
-                crawl=crawl, state=State.QUEUED, due_ms=0, attempts=0, reason=""
-            )
-            FocusLink.objects.filter(crawl=finished).update(crawl=crawl, number=0)
-        note_event(crawl.pk, "ordered", actor, f"again, after crawl {finished.pk}" if finished is not None else "")
-    audit.note(actor, "crawl ordered", canonical[0], f"{crawl.pk}; seeds: {len(canonical)}")
-    return crawl, False
+        fingerprint = _fingerprint(options)
+        _take_turn(fingerprint)
+        unfinished = (
+            Crawl.objects.filter(fingerprint=fingerprint).exclude(state=Crawl.State.FINISHED).order_by("-pk").first()
+        )
+        if unfinished is not None:
+            _go_on(actor, unfinished, options)
+            return unfinished, True
+        return _begin(actor, canonical, options, fingerprint), False
 
 
 def checked_order(actor: Actor, seeds: Iterable[str], options: CrawlOptions) -> tuple[list[str], CrawlOptions]:
@@ -431,6 +400,53 @@ def note_event(crawl_id: int, what: str, actor: Actor | None = None, detail: str
 
 
 # helpers
+
+
+def _take_turn(fingerprint: str) -> None:
+    """The same order given twice at once makes one crawl. SQLite lets one write at a time anyway."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [fingerprint])
+
+
+def _go_on(actor: Actor, crawl: Crawl, options: CrawlOptions) -> None:
+    """Let a crawl that has not finished go on, with the options of a new order."""
+    known = options_of(crawl)
+    seeds_now = tuple(dict.fromkeys((*options.scope.seeds, *known.scope.seeds)))  # with where its seeds led
+    options = msgspec.structs.replace(
+        options,
+        scope=msgspec.structs.replace(options.scope, seeds=seeds_now),
+        again=known.again,
+        trusted=known.trusted,
+    )
+    if options != known and _is_at_work(crawl):
+        raise Conflict(f"crawl {crawl.pk} is this order and runs with other options; stop it before you order it anew")
+    changes = _changes(known, options)
+    if changes or crawl.state != Crawl.State.RUNNING or crawl.stop_requested:
+        note_event(crawl.pk, "resumed", actor, changes)
+    crawl.options = msgspec.to_builtins(options)
+    crawl.state = Crawl.State.RUNNING
+    crawl.stop_requested = False
+    crawl.stop_reason = ""
+    crawl.save()
+
+
+def _begin(actor: Actor, seeds: list[str], options: CrawlOptions, fingerprint: str) -> Crawl:
+    """A new crawl; of an order that has finished, one that visits its pages again."""
+    finished = Crawl.objects.filter(fingerprint=fingerprint).order_by("-pk").first()
+    if finished is not None:
+        known = options_of(finished)
+        options = msgspec.structs.replace(options, scope=known.scope, again=True, trusted=known.trusted)
+    crawl = make_crawl(fingerprint, seeds, options)
+    if finished is not None:
+        QueuedVisit.objects.filter(crawl=finished, state=State.HELD).update(crawl=crawl)
+        QueuedVisit.objects.filter(crawl=finished).update(
+            crawl=crawl, state=State.QUEUED, due_ms=0, attempts=0, reason=""
+        )
+        FocusLink.objects.filter(crawl=finished).update(crawl=crawl, number=0)
+    note_event(crawl.pk, "ordered", actor, f"again, after crawl {finished.pk}" if finished is not None else "")
+    audit.note(actor, "crawl ordered", seeds[0], f"{crawl.pk}; seeds: {len(seeds)}")
+    return crawl
 
 
 def _get(crawl_id: int) -> Crawl:

@@ -18,12 +18,12 @@ from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
 
+from hemeroteca.clock import now_ms
 from hemeroteca.errors import Invalid, Refused
 from hemeroteca.lake.revisions import REVISIONS, schema
 from hemeroteca.outgoing import hand_over
 from hemeroteca.warc import timestamps
 from hemeroteca.wiki import answers, filters, queries
-from hemeroteca.wiki.budget import now_ms
 from hemeroteca.wiki.models import Article, Wiki
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from lxml import html
 
 from hemeroteca.console.reasons import said
 from hemeroteca.fetch import failures
-from hemeroteca.frontier.reasons import detail
+from hemeroteca.frontier.reasons import detail, explained
 from hemeroteca.jobs.models import Job, JobLine
 
 
@@ -46,11 +46,25 @@ def test_a_reason_is_said_in_spanish(reason, spanish):
         ("http-500 after 3 tries", ""),
         ("http-404; duplicate: the same bytes as https://a.example/", ""),
         ("timeout: no byte for 30 s", "no byte for 30 s"),
-        ("robots.txt of a.example forbids /x (Disallow: /x)", "robots.txt of a.example forbids /x (Disallow: /x)"),
+        ("robots.txt of a.example forbids /x (Disallow: /x)", "Disallow: /x"),
     ],
 )
 def test_beside_its_sentence_a_reason_says_only_what_that_does_not(reason, more):
     assert detail(reason) == more
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("robots.txt of a.example forbids /x (Disallow: /x(1))", "robots.txt forbids it (Disallow: /x(1))"),
+        ("connect: 127.0.0.1:9 is closed", "no connection to its host (127.0.0.1:9 is closed)"),
+        ("http-404", "the server does not have it (404)"),
+        ("something: else", "something: else"),
+    ],
+)
+def test_a_reason_is_told_with_its_detail(reason, told):
+    with override("en"):
+        assert explained(reason) == told
 
 
 def test_every_failure_of_fetching_has_a_sentence():

@@ -193,6 +193,7 @@ def test_a_calendar_without_end_runs_dry_and_what_is_held_back_can_be_taken(serv
     (kind,) = [json.loads(line) for line in listed.stdout.splitlines()]
     assert (kind["crawl"], kind["host"], kind["addresses"]) == (1, HOST, summary["held"])
     assert "/agenda/{n}" in kind["reason"]
+    assert f"{kind['reason']}  {kind['example']}" in system.run("held", "list").stdout, "in full, whatever the width"
     taken = system.run("held", "take", "1", "--limit", "40", "--json")
     assert taken.returncode == 0, taken.stderr
     assert len(set(server.asked) - before) >= 40, "a person said it is no trap"
@@ -279,7 +280,11 @@ def test_a_seed_that_cannot_be_reached_fails_once_with_its_own_reason(system, se
         system.environment["HEMEROTECA_ALLOW_PRIVATE"] = "1"
     summary = system.crawl(seed)
     assert (summary["failed"], summary["pages"], summary["reasons"]) == (1, 0, {code: 1})
-    assert system.run("crawl", seed).returncode == 1
+    again = system.run("crawl", seed)
+    assert again.returncode == 1
+    (example,) = [line for line in again.stdout.splitlines() if line.startswith("for example:")]
+    assert f"{seed}: " in example
+    assert told in example
     shown = json.loads(system.run("status", "--json").stdout)["reasons"]
     assert [(entry["reason"], entry["pages"]) for entry in shown] == [(code, 1)]
     system.environment["COLUMNS"] = "80"

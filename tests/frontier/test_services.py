@@ -1,6 +1,10 @@
 """Orders from people: crawls and settings of sites."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import pytest
+from django.db import connection
 
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
@@ -27,6 +31,25 @@ def test_the_same_order_goes_on_until_it_has_finished():
     fresh, continued = services.submit_crawl(SYSTEM, ["a.test"], CrawlOptions(scope=urls.Scope(kind="host")))
     assert not continued
     assert fresh.pk != first.pk
+
+
+def test_the_same_order_given_many_times_at_once_is_one_crawl():
+    if connection.vendor == "sqlite":
+        pytest.skip("the SQLite of tests lives in memory, where writers do not wait for each other")
+    together = Barrier(6)
+
+    def give(_: int) -> tuple[int, bool]:
+        try:
+            together.wait(timeout=30)
+            crawl, continued = services.submit_crawl(SYSTEM, ["a.test"], CrawlOptions(scope=urls.Scope(kind="host")))
+            return crawl.pk, continued
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(6) as people:
+        given = list(people.map(give, range(6)))
+    assert len({crawl for crawl, _ in given}) == 1
+    assert sorted(continued for _, continued in given) == [False, *[True] * 5]
 
 
 @pytest.mark.parametrize("bad", ["", "   ", "ftp://a.test/", "http://", "http://a b/", "javascript:alert(1)"])
