@@ -270,13 +270,14 @@ class _Comparison:
     ) -> tuple[float, float]:
         """(change of the kind, change of the files among it)."""
         counts = Counter[str]()
-        if kind == "images":
+        described = kind == "images" or (kind == "links" and "area" in self.old.tags)
+        if described:
             both = old.keys() & new.keys()
             counts[kind] += self._descriptions(list(map(old.get, both)), list(map(new.get, both)))
         gone = self._cleaned_addresses(kind, 0, (address for address in old if address not in new))
         come = self._cleaned_addresses(kind, 1, (address for address in new if address not in old))
         both = gone.keys() & come.keys()
-        if both and kind == "images":
+        if both and described:
             counts[kind] += self._descriptions([old[gone[one]] for one in both], [new[come[one]] for one in both])
         for side, added, found, nodes in ((0, False, gone, old), (1, True, come, new)):
             for cleaned, address in found.items():
@@ -317,7 +318,7 @@ class _Comparison:
                 continue
             count += 1
             if len(self.resources) < MAX_RESOURCES:
-                address = new.getattr("src") or ""
+                address = new.getattr("src") or new.getattr("href") or ""
                 self.resources.append(Resource("descriptions", address[:1000], True, f"{before} → {after}"[:1000]))
         return count
 
@@ -337,7 +338,7 @@ class _Comparison:
         vector["structure"] = min(1.0, _unlike(_runs(before), _runs(after)) / total)
         vector["forms"] = self._parts(old.fields, new.fields, noise.clean_field)
         vector["scripts"] = self._parts(old.scripts, new.scripts, self._script)
-        vector["styles"] = self._parts(old.embedded, new.embedded, _clean_style)
+        vector["styles"] = self._parts(old.embedded, new.embedded, self._sheet)
         return vector
 
     # α
@@ -353,7 +354,7 @@ class _Comparison:
             return {}
         vector = {
             "classes": _classes(old.classes, new.classes),
-            "inline": _share(*_difference(old.inline, new.inline), len(old.inline) + len(new.inline)),
+            "inline": self._parts(old.inline, new.inline, self._style),
             "sheets": self._parts(old.sheets, new.sheets, self._file),
             "colours": 0.0,
         }
@@ -370,6 +371,12 @@ class _Comparison:
 
     def _file(self, address: str) -> str:
         return noise.file_of(noise.clean_address(address), self.snapshots[1].url)
+
+    def _style(self, style: str) -> str:
+        return noise.clean_style(style, self.snapshots[1].url)
+
+    def _sheet(self, sheet: str) -> str:
+        return self._style(_clean_style(sheet))
 
     def _script(self, script: str) -> str:
         if len(script) < noise.LONG and ("/" in script or "." in script) and not re.search(r"[\s;(){}]", script):

@@ -127,6 +127,7 @@ _LONE_TIME = (  # 10.32 alone may be a price
     rf"(?:[01]?\d|2[0-3])(?:[:h][0-5]\d(?:{_HALF}|{_OCLOCK})?|\.[0-5]\d(?:{_HALF}|{_OCLOCK})){_ZONE}"
 )
 _NAMED_DAY = (
+    r"(?:(?:today|hoy)[,:]? )?"
     rf"(?:{_WEEKDAY}),? (?:the |el )?(?:\d{{1,2}}(?:º|st|nd|rd|th)?(?: de)? {_MONTH}(?:(?: de| del|,)? \d{{4}})?"
     rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d{{1,2}}[/.-]\d{{1,2}}[/.-]\d{{2,4}})"
 )
@@ -163,6 +164,8 @@ def clean(line: str) -> str:
 
 @lru_cache(2048)  # a comparison asks for a line several times, and so does the next version
 def _clean(line: str) -> str:
+    if "http://" in line:
+        line = line.replace("http://", "https://")
     if not _SUSPECT.search(line):
         return line
     line = _RELATIVE.sub(MARK, line)
@@ -219,6 +222,16 @@ def place_of(address: str, page: str) -> str:
 def file_of(address: str, page: str) -> str:
     """What is loaded, from whichever host: the same file of another CDN is no news. Also of a `srcset`."""
     return _HOST.sub("", _resolved(address, page))
+
+
+_STYLED = re.compile(r"\burl\(\s*(['\"]?)([^'\")\s]{1,2000})\1\s*\)", re.I)
+
+
+def clean_style(style: str, page: str) -> str:
+    """Declarations of a style whose pictures may come from whichever host."""
+    if "url(" in style:
+        style = _STYLED.sub(lambda found: f"url({file_of(clean_address(found[2]), page)})", style)
+    return re.sub(r"\s+", "", style).rstrip(";")
 
 
 def _resolved(address: str, page: str) -> str:
@@ -316,6 +329,16 @@ _ASKS = re.compile(
     r"|\b(?:acepta|accept|rechaz|reject|consent|agree|allow|permit).*\bcookies?\b",
     re.I | re.S,
 )
+_ASKS_PRIVACY = re.compile(  # of parts that call themselves so, where the word cookie need not fall
+    r"\b(?:privacy|personal data|partners|privacidad|datos personales|socios)\b.*\b(?:acepta|accept|rechaz|reject"
+    r"|consent|agree|manage|options|settings|preferenc|configur|opciones)",
+    re.I | re.S,
+)
+_ACCEPTS = re.compile(
+    r"\W*(?:(?:aceptar?|acepto|accept|agree|allow|permitir)\b.{0,30}|i agree|ok|okay|vale|entendido|de acuerdo|got it"
+    r"|close|cerrar|continue|continuar)\W*",
+    re.I,
+)
 _USES_COOKIES = re.compile(
     r"\b(?:we|(?:web)?site|pages?|app|service|sitio|web|página|portal)\b.{0,40}\b(?:use|uses|using|usa|utiliza|emplea)"
     r"\b.{0,80}\bcookies\b|\b(?:usamos|utilizamos|empleamos)\b.{0,80}\bcookies\b",
@@ -330,7 +353,12 @@ def visit_parts(data: bytes) -> tuple[str, str]:
 
 
 def asks_consent(text: str) -> bool:
-    return _ASKS.search(text) is not None or tells_of_cookies(text)
+    return any(asks.search(text) for asks in (_ASKS, _ASKS_PRIVACY)) or tells_of_cookies(text)
+
+
+def accepts(text: str) -> bool:
+    """Whether that is what stands on the button of a banner, or on the link that serves as one."""
+    return len(text) <= 50 and _ACCEPTS.fullmatch(text) is not None
 
 
 def tells_of_cookies(text: str) -> bool:

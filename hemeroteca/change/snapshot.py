@@ -44,9 +44,11 @@ _MEDIA = {
     "frame": ("src",),
 }
 _LATE = ("data-lazy-src", "data-original", "data-lazy", "data-echo")
-_MAY_BE_LATE = native.Signs((b"data-lazy", b"data-original", b"data-echo", b"data-srcset"))
+_LATE_LOOKS = ("data-bg", "data-background-image", "data-background")
+_MAY_BE_LATE = native.Signs((b"data-lazy", b"data-original", b"data-echo", b"data-srcset", b"data-b"))
 _NOSCRIPT = frozenset(["noscript"])
 _BOXES = frozenset(["div", "section", "aside", "dialog", "form", "p", "span"])
+_BUTTONS = 'button, a[role="button"], a[href^="#"], a[href^="javascript:"]'
 _SAID = frozenset(["main", "article", "table", "dl"])
 _MAY_HIDE = re.compile(r"none|hidden|collapse|font-size|-\d", re.I).search
 _FIELDS = frozenset(["form", "input", "select", "textarea", "button"])
@@ -232,9 +234,10 @@ def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Parts, 
         _remove(document, selector)
     if given.noise:
         _remove_visit_parts(document, *noise.visit_parts(data))
-    unseen = _read_elements(document, page, late=_MAY_BE_LATE.are_in(data))
+    late = _MAY_BE_LATE.are_in(data)
+    unseen = _read_elements(document, page, late)
     if view:
-        _read_looks(document, page)
+        _read_looks(document, page, late)
     for node in unseen:
         node.parent.remove_child(node)
     if _HIDDEN.are_in(data):
@@ -337,7 +340,9 @@ def _remove_visit_parts(document: DOMNode, consent: str, masthead: str) -> None:
             text = node.text
             if len(text) <= most and (selector is masthead or noise.asks_consent(text)):
                 node.parent.remove_child(node)
-    for button in islice(document.get_elements_by_tag_name("button"), MAX_PARTS) if consent else ():
+    for button in islice(document.query_selector_all(_BUTTONS), MAX_PARTS) if consent else ():
+        if button.tag == "a" and not noise.accepts(button.text):
+            continue
         node = button.parent
         while node is not None and node.tag in _BOXES and len(text := node.text) <= MAX_NOTICE and not is_said(node):
             if noise.tells_of_cookies(text):
@@ -362,9 +367,11 @@ def _with_address(nodes: list[DOMNode], name: str) -> dict[str, DOMNode | None]:
     return cast(dict[str, DOMNode | None], found)
 
 
-def _read_looks(document: DOMNode, page: Parts) -> None:
+def _read_looks(document: DOMNode, page: Parts, late: bool) -> None:
     page.classes = [node.class_name for node in document.query_selector_all("[class]")]
     page.inline = _values(document, "style")
+    for name in _LATE_LOOKS if late else ():
+        page.inline += [f"background-image:url({value})" for value in _values(document, name)]
     if "font" in page.tags or "table" in page.tags:  # pages from before style sheets
         page.inline += [f"{name}:{value}" for name in _LOOKS for value in _values(document, name)]
 

@@ -13,6 +13,10 @@ BANNER = """<div id="cookie-banner" class="cc-window" role="dialog"><p>Usamos co
 ENGLISH_BANNER = """<section class="CookieConsent" aria-label="Cookie notice"><h2>We value your privacy</h2><p>We use
  cookies. By clicking accept you agree to our use of them.</p>
  <form><button name="ok">Accept all</button></form></section>"""
+PRIVACY_BANNER = """<div id="onetrust-banner-sdk"><h2>We value your privacy</h2><p>We and our 845 partners store and
+ access information on your device.</p><button>Accept all</button><button>Manage options</button></div>"""
+LINKED_BANNER = """<div class="aviso-legal"><p>Utilizamos cookies para analizar el tráfico. Si sigue, acepta su uso.</p>
+ <a href="/cookies">Más información</a> <a href="#">Aceptar</a></div>"""
 SECTIONS = ("Economía", "Deportes", "Cultura", "Sociedad", "Opinión", "Internacional")
 NEWS = [f"El ayuntamiento aprueba la obra {name} del barrio" for name in ("uno", "dos", "tres", "cuatro", "cinco")]
 
@@ -30,6 +34,9 @@ def front_page(
     sections=SECTIONS,
     alt="La plaza mayor",
     moved=False,
+    map_alt="Ala norte",
+    hero="background-image: url('https://cdn1.diario.example/portada.jpg')",
+    site="http://diario.example/",
 ):
     """A newspaper's front page: masthead with clock, date and weather, menu, articles with pictures, a footer."""
     articles = [
@@ -48,6 +55,8 @@ def front_page(
         <div class="tiempo-caja"><div>{weather}</div><div>{sky}</div></div>
         <nav><ul>{"".join(f'<li><a href="/{name.lower()}">{name}</a></li>' for name in sections)}</ul></nav></header>
         <main>{"".join(articles)}<section>{"".join(paragraphs)}</section></main>
+        <div {hero if hero.startswith("data-") else f'style="{hero}"'}>Suscríbase en {site}</div>
+        <map name="m"><area href="/ala" alt="{map_alt}"></map>
         <footer><a href="{scheme}://diario.example/aviso">Aviso legal</a></footer>""",
         f'<title>Diario</title><link rel="stylesheet" href="{cdn}/estilos.css"><script src="{cdn}/app.js"></script>',
     )
@@ -69,8 +78,14 @@ def front_page(
         {"banner": '<div class="aviso"><p>Este sitio utiliza cookies para mejorar.</p><button>OK</button></div>'},
         {"banner": "<div><div>This website uses cookies to improve it.</div><p><button>Fine</button></p></div>"},
         {"banner": '<section aria-label="Cookie consent">Choose what cookies you allow<button>None</button></section>'},
+        {"banner": PRIVACY_BANNER},
+        {"banner": LINKED_BANNER},
+        {"today": "Hoy, miércoles 18 de noviembre"},
         {"cdn": "https://static.otracdn.example"},
         {"scheme": "https"},
+        {"site": "https://diario.example/"},
+        {"hero": "background-image:url(https://otracdn.example/portada.jpg);"},
+        {"hero": 'data-bg="/portada.jpg"'},
         {"image": LAZY},
         {"image": '<img src="{0}" srcset="{0} 1x, {0}@2x.jpg 2x" sizes="100vw" alt="{1}">'},
         {"image": '<img class="lazyload" src="data:image/gif;base64,R0lGODlhAQ=" data-srcset="{0} 800w" alt="{1}">'},
@@ -94,6 +109,7 @@ def test_what_differs_at_every_visit_is_below_the_threshold(later):
         ({"news": [NEWS[1], NEWS[0], *NEWS[2:]]}, "order"),
         ({"sections": SECTIONS[::-1]}, "order"),
         ({"alt": "El ayuntamiento en obras"}, "images"),
+        ({"map_alt": "Ala sur"}, "links"),
     ],
     ids=str,
 )
@@ -122,6 +138,8 @@ def test_what_an_editor_did_is_above_the_threshold(later, component):
         ),
         ("<img srcset='/a.jpg 1x, /b.jpg 2x'>", "<img srcset='/c.jpg 1x, /b.jpg 2x'>"),
         ('<p>Receta</p><div class="cookie">Con azúcar</div>', '<p>Receta</p><div class="cookie">Con miel</div>'),
+        ('<div style="background:url(/a.jpg)">x</div>', '<div style="background:url(/b.jpg)">x</div>'),
+        ('<p>We use cookies. <a href="#top">Top</a></p>', '<p>We sell cookies. <a href="#top">Top</a></p>'),
         ('<a href="https://a.example/x">x</a>', '<a href="https://b.example/x">x</a>'),
         ('<img src="https://cdn.example/a.jpg">', '<img src="https://cdn.example/b.jpg">'),
         ('<img data-src="/a.jpg" src="/p.gif">', '<img data-src="/b.jpg" src="/p.gif">'),

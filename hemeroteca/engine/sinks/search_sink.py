@@ -39,7 +39,7 @@ class SearchSink:
         self.indexed = 0  # documents and deletions so far
         self.commits = 0
         self._waiting = 0  # documents that wait for a commit
-        self._unnoted = True  # captures may have come since it was noted which was the last
+        self._unnoted = False  # captures came since it was noted which was the last
         self._uncommitted: set[int] = set()  # keys whose documents only the writer knows
         self._replaced: dict[int, SearchDocument | None] = {}  # those of them that replaced another; None: deleted
         self._held_back: list[Arrival] = []  # pages that were new a moment ago: first they must be findable
@@ -148,7 +148,7 @@ class SearchSink:
             if held:
                 self._commit()
             self._unnoted = True
-        if self._unnoted:
+        if self._unnoted or now:
             write_watermark(self._instance, queries.last_id(), versions_too=self._versions is not None)
             self._unnoted = False
         if moment >= self._due:
