@@ -18,7 +18,7 @@ _ADDRESS = re.compile(
     re.I,
 )
 _SIZE = re.compile(r"(-?)(\d*)(?:\.(\d*))?([a-z%]*)", re.A)
-_FAR = {"px": 500, "em": 30, "rem": 30, "%": 100, "vw": 100, "vh": 100}  # so far to the left or above nobody sees it
+_FAR = {"px": 500, "em": 30, "rem": 30, "%": 100, "vw": 100, "vh": 100}  # so far beyond an edge nobody sees it
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))")
 
 MAX_NAMES = 200  # of hidden classes and ids that are looked for
@@ -56,8 +56,14 @@ def addresses(css: str) -> Iterator[str]:
 
 
 def hides(style: str) -> bool:
-    """Whether an element with this `style` is not seen: not displayed, of size 0, or off the screen."""
+    """Whether an element with this `style` is not seen: not displayed, of size 0, off the screen, or of one colour.
+
+    Text in a box of a pixel is for people who listen, and what is transparent may only wait to appear: they count.
+    """
     hidden: dict[str, bool] = {}
+    empty: dict[str, bool] = {}
+    colours = {"color": "", "background": ""}
+    cut = False
     for declaration in style.lower().split(";"):
         name, _, value = declaration.partition(":")
         name, value = name.strip(_WHITE), value.partition("!")[0].strip(_WHITE)
@@ -65,14 +71,40 @@ def hides(style: str) -> bool:
             hidden[name] = value == "none"
         elif name == "visibility":
             hidden[name] = value in ("hidden", "collapse")
-        elif name in ("font-size", "left", "top", "text-indent"):
-            size = _SIZE.fullmatch(value)
-            if name == "font-size":
-                hidden[name] = size is not None and bool(size[2]) and not (size[2] + (size[3] or "")).strip("0")
-            else:
-                far = _FAR.get(size[4]) if size is not None and size[1] else None
-                hidden[name] = far is not None and size is not None and int(size[2][:9] or 0) >= far
-    return any(hidden.values())
+        elif name == "font-size":
+            hidden[name] = _is_nothing(value)
+        elif name == "font":
+            hidden["font-size"] = any(_is_nothing(part.partition("/")[0]) for part in _BETWEEN.split(value))
+        elif name in ("left", "top", "right", "bottom", "text-indent"):
+            hidden[name] = _is_far(value)
+        elif name in ("width", "height", "max-width", "max-height"):
+            empty[name] = _is_nothing(value)
+        elif name == "overflow":
+            cut = value in ("hidden", "clip")
+        elif name in ("color", "background", "background-color"):
+            colours[name.removesuffix("-color")] = _colour(value)
+    alike = bool(colours["color"]) and colours["color"] == colours["background"]
+    return alike or any(hidden.values()) or (cut and any(empty.values()))
+
+
+def _is_nothing(value: str) -> bool:
+    size = _SIZE.fullmatch(value)
+    return size is not None and bool(size[2]) and not (size[2] + (size[3] or "")).strip("0")
+
+
+def _is_far(value: str) -> bool:
+    """So far beyond an edge nobody sees it."""
+    size = _SIZE.fullmatch(value)
+    far = _FAR.get(size[4]) if size is not None and size[1] else None
+    return far is not None and size is not None and int(size[2][:9] or 0) >= far
+
+
+def _colour(value: str) -> str:
+    """A colour written in one way; empty for what may be any (`inherit`) or is more than a colour."""
+    value = {"white": "#ffffff", "black": "#000000"}.get(value, value)
+    if not value.startswith("#"):
+        return ""
+    return value if len(value) != len("#fff") else "#" + "".join(digit * 2 for digit in value[1:])
 
 
 class Unseen(NamedTuple):
@@ -140,12 +172,13 @@ def _rules(sheet: str) -> Iterator[tuple[str, str]]:
 
 
 _WHITE = " \t\n\r\f"
+_BETWEEN = re.compile(f"[{_WHITE}]+")
 MAX_SHEET = 300_000  # characters
 _COMMENT = re.compile(r"/\*(?>(?:[^*]|\*(?!/))*)\*/")  # atomic: see `nesting`
 _BRACE = re.compile(r"[{}]")
 _SIMPLE = re.compile(r"[a-zA-Z0-9]*([.#])(-?[A-Za-z_][\w-]{0,99})", re.A)
 _NAMED = re.compile(r"([.#])(-?[A-Za-z_][\w-]{0,99})", re.A)
-_ABOUT_SHOWING = re.compile(r"display|visibility|font-size|left|top|text-indent", re.I)
+_ABOUT_SHOWING = re.compile(r"display|visibility|font-size|left|top|text-indent|(?:right|bottom)\s*:\s*-", re.I)
 
 
 def _unescape(match: re.Match[str]) -> str:

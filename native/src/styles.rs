@@ -1,29 +1,56 @@
 //! What the `style` of an element says, as `css.py` reads it.
 
-/// Whether an element with this style is not seen: not displayed, of size 0, or off the screen.
+/// Whether an element with this style is not seen: not displayed, of size 0, off the screen, or of one colour.
 pub fn hides(style: &str) -> bool {
-    const NAMES: [&str; 6] = ["display", "visibility", "font-size", "left", "top", "text-indent"];
-    let mut hidden = [false; NAMES.len()];
-    for declaration in style.split(';') {
+    let (mut display, mut visibility, mut letters, mut cut) = (false, false, false, false);
+    let (mut far, mut empty) = ([false; 5], [false; 4]);
+    let (mut colour, mut background) = (String::new(), String::new());
+    for declaration in style.to_ascii_lowercase().split(';') {
         let Some((name, value)) = declaration.split_once(':') else {
             continue;
         };
-        let Some(at) = NAMES.iter().position(|known| trimmed(name).eq_ignore_ascii_case(known)) else {
-            continue;
-        };
-        let value = trimmed(value.split('!').next().unwrap_or("")).to_ascii_lowercase();
-        hidden[at] = match at {
-            0 => value == "none",
-            1 => value == "hidden" || value == "collapse",
-            2 => is_nothing(&value),
-            _ => is_far(&value),
-        };
+        let value = trimmed(value.split('!').next().unwrap_or(""));
+        match trimmed(name) {
+            "display" => display = value == "none",
+            "visibility" => visibility = value == "hidden" || value == "collapse",
+            "font-size" => letters = is_nothing(value),
+            "font" => letters = value.split(WHITE).any(|part| is_nothing(part.split('/').next().unwrap_or(""))),
+            "left" => far[0] = is_far(value),
+            "top" => far[1] = is_far(value),
+            "right" => far[2] = is_far(value),
+            "bottom" => far[3] = is_far(value),
+            "text-indent" => far[4] = is_far(value),
+            "width" => empty[0] = is_nothing(value),
+            "height" => empty[1] = is_nothing(value),
+            "max-width" => empty[2] = is_nothing(value),
+            "max-height" => empty[3] = is_nothing(value),
+            "overflow" => cut = value == "hidden" || value == "clip",
+            "color" => colour = one_way(value),
+            "background" | "background-color" => background = one_way(value),
+            _ => {}
+        }
     }
-    hidden.contains(&true)
+    let alike = !colour.is_empty() && colour == background;
+    display || visibility || letters || alike || far.contains(&true) || (cut && empty.contains(&true))
+}
+
+const WHITE: [char; 5] = [' ', '\t', '\n', '\r', '\x0c'];
+
+/// A colour written in one way; empty for what may be any (`inherit`) or is more than a colour.
+fn one_way(value: &str) -> String {
+    match value {
+        "white" => "#ffffff".to_owned(),
+        "black" => "#000000".to_owned(),
+        short if short.starts_with('#') && short.chars().count() == 4 => {
+            short.chars().take(1).chain(short.chars().skip(1).flat_map(|digit| [digit, digit])).collect()
+        }
+        long if long.starts_with('#') => long.to_owned(),
+        _ => String::new(),
+    }
 }
 
 fn trimmed(text: &str) -> &str {
-    text.trim_matches([' ', '\t', '\n', '\r', '\x0c'])
+    text.trim_matches(WHITE)
 }
 
 /// Sign, digits before and after the point, unit.
@@ -45,7 +72,7 @@ fn is_nothing(value: &str) -> bool {
     })
 }
 
-/// So far to the left or above nobody sees it.
+/// So far beyond an edge nobody sees it.
 fn is_far(value: &str) -> bool {
     let Some((true, whole, _, unit)) = size(value) else {
         return false;

@@ -332,6 +332,12 @@ def test_an_article_inside_navigation_is_navigation() -> None:
         'style="text-indent:-999em"',
         'style="font-size:0"',
         'style="font-size: 0.0px"',
+        'style="position:absolute;right:-9999px"',
+        'style="position:fixed;bottom:-200vh"',
+        'style="font:0/0 a"',
+        'style="height:0; overflow: hidden"',
+        'style="color:#FFF; background-color: white"',
+        'style="color:black;background:#000000 !important"',
     ],
 )
 @pytest.mark.parametrize("compiled", [True, False])
@@ -355,6 +361,8 @@ def test_what_nobody_sees_is_not_read_nor_followed(hiding, compiled, monkeypatch
         '<body><div style="display:none" id=app><p>Text of the page.</p></div>',
         "<body><div aria-hidden=true><main><p>Text of the page.</p></main></div><div role=dialog></div>",
         '<body><p style="display:none;display:block;left:-3px;font-size:.8em">Text of the page.</p>',
+        '<body><p style="font: 400 16px/1.5 serif;right:0;height:0;color:#fff;background:#000">Text of the page.</p>',
+        '<body><p style="color:inherit;background:inherit;overflow:hidden;width:1px">Text of the page.</p>',
         "<body><p>Text of the page.</p><form><label>Your name</label><select><option>Spain</select>"
         "<textarea>Say it</textarea><button>Send</button></form>",
     ],

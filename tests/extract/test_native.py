@@ -121,7 +121,8 @@ def test_any_soup(pieces: list[str], limits: Limits) -> None:
 _INSIDE = """
     p div span a·href=/x a·href="y?a=1&amp;b=2#z" nav main header article·id=a footer aside b i code em ul li dl
     dd dt h1 h2 h3 section·class=menu div·class="page-with-sidebar" div·id=sidebar div·hidden ul·role=navigation
-    span·aria-hidden=true div·style="display:none" section·style="font-size:0" label button select option
+    span·aria-hidden=true div·style="display:none" section·style="font-size:0" p·style="font:0/0·a"
+    div·style="color:#fff;background:white" div·style="height:0;overflow:hidden" label button select option
     div·role=main table tr td th tbody button form label pre dialog select option noscript object foo-bar figure
     blockquote address details summary fieldset center video·src=v·poster=w audio
     time·pubdate·datetime=2019-02-03 p·style="background:url(u)" td·class=comments center P A·HREF=U"""
