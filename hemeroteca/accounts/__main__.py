@@ -7,8 +7,11 @@ The supervisor runs it and shows the password; it reaches neither a log nor the 
 
 import json
 import os
+import sys
 
 import django
+
+from hemeroteca.errors import Refused
 
 
 def main() -> None:
@@ -19,7 +22,10 @@ def main() -> None:
     from hemeroteca.accounts import services
     from hemeroteca.instance import schema
 
-    schema.prepare()
+    try:
+        schema.prepare()
+    except Refused as error:
+        sys.exit(str(error))
     call_command("clearsessions")  # those that have ended; nothing else ever removes them
     created = services.ensure_administrator()
     if created:

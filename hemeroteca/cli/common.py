@@ -170,6 +170,8 @@ def setup(
         schema.prepare()
     except config.ConfigError as error:
         give_up(str(error), USAGE)
+    except Refused as error:
+        refuse(error)
     except (OperationalError, OSError) as error:
         give_up(f"the instance in {found.data} cannot be opened ({error}); check the folder's rights and the disk")
     except DatabaseError as error:
@@ -338,9 +340,9 @@ def rfc3339(ms: int | None) -> str | None:
     return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str, several: str = "") -> str:
     """`1 article`, `2,000 articles`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
 
 
 def size(count: float) -> str:

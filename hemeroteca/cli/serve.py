@@ -221,10 +221,10 @@ def _prepare(environment: dict[str, str]) -> dict[str, str] | None:
         check=False,
     )
     if done.returncode:
-        why = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
+        why = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
         logging.getLogger("hemeroteca.supervisor").debug("%s", done.stderr)
         folder = environment["HEMEROTECA_DATA"]
-        raise ServeError(f"the data folder {folder} cannot be made ready: {why[0]}; `hemeroteca status` may say more")
+        raise ServeError(f"the instance in {folder} cannot be made ready: {why}")
     lines = done.stdout.strip().splitlines()
     return json.loads(lines[-1]) if lines else None
 

@@ -1,6 +1,7 @@
 """What was typed wrongly, said in words: what it is, what it may be, where to read more."""
 
 import re
+from functools import partial
 from typing import Any
 
 import typer
@@ -73,9 +74,16 @@ def explain(command: Any, examples: dict[str, tuple[str, ...]], words: str = "")
             param.type._describe_range = lambda limits=limits: limits
         if param.param_type_name == "argument":
             param.metavar = param.metavar or param.name.upper() + ("…" if param.nargs == -1 else "")
+            param.make_metavar = partial(_shown, param)
         elif param.metavar is None and not getattr(param, "is_flag", False):
-            param.metavar = _METAVARS.get(kind)
+            param.metavar = "FOLDER" if param.name == "data" else _METAVARS.get(kind)
     if shown := examples.get(words):
         command.epilog = "\b\nFor example:\n" + "\n".join(f"  {line}" for line in shown)
     for name, below in getattr(command, "commands", {}).items():
         explain(below, examples, f"{words} {name}".strip())
+
+
+def _shown(argument: Any, ctx: Any, *, usage: bool = False) -> str:
+    """`URL`; in the line of usage `[URL]` when it may be left out. Typer's braces for others look like a choice."""
+    name = str(argument.metavar)
+    return name if argument.required or not usage or name.startswith("[") else f"[{name}]"

@@ -3,6 +3,7 @@
 from functools import wraps
 from typing import Any
 
+from allauth.mfa.models import Authenticator
 from django.contrib import admin
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseBase
@@ -79,6 +80,7 @@ def checked(page: ConsolePage) -> View:
 
 
 admin.autodiscover()
+admin.site.unregister(Authenticator)  # its page would show the second factors of others; `user two-factor-off` ends one
 urlpatterns: list[URLPattern | URLResolver] = [
     *(path(page.address, checked(page), name=page.name) for page in PAGES),
     path("admin/", admin.site.urls),  # "account.user", by `User.is_staff`

@@ -12,6 +12,8 @@ from typing import Any
 
 from django.apps import apps
 
+from hemeroteca.errors import Unavailable
+
 
 def load_machinery() -> None:
     """`django.setup` for who shows no pages: without the apps that only pages need, and Django's views."""
@@ -21,12 +23,23 @@ def load_machinery() -> None:
 
 
 def prepare() -> None:
-    """Make or bring up to date the tables. Of several processes that start at once, one does it."""
-    if not migrations_waiting():
+    """Make or bring up to date the tables. Of several processes that start at once, one does it.
+
+    Raises Unavailable when a server of databases does not answer.
+    """
+    from django.db import OperationalError, connection
+
+    try:
+        waiting = migrations_waiting()
+    except OperationalError as error:
+        if connection.vendor == "sqlite":
+            raise
+        why = str(error).strip().partition("\n")[0]
+        raise Unavailable(f"the database cannot be reached ({why}); start it, or correct the setting `database`")
+    if not waiting:
         return
     from django.conf import settings
     from django.core.management import call_command
-    from django.db import connection
 
     with settings.INSTANCE.alone("prepare.lock"):
         if not migrations_waiting():

@@ -253,7 +253,8 @@ def check_apprise(target: str) -> str:
     scheme = target.partition("://")[0].lower()
     if scheme not in SCHEMES:
         ways = ", ".join(sorted(SCHEMES))
-        return f"{scheme[:20]}:// cannot be used; write https:// for a webhook, or one of the ways of Apprise: {ways}"
+        given = f"{scheme[:20]}://" if "://" in target else repr(target[:40])
+        return f"{given} cannot be used; write https:// for a webhook, or one of the ways of Apprise: {ways}"
     if re.search(r"[\s,][^/?]*://", target):
         return "a channel has one address; make a channel for each"
     try:

@@ -80,3 +80,13 @@ def test_a_server_that_cannot_begin_leaves_nothing(tmp_path, options):
         failed = run(HEMEROTECA, tmp_path / "new" / "data", "serve", *given, code=1)
     assert failed.stderr.startswith("hemeroteca: ")
     assert list(tmp_path.iterdir()) == [], "neither the folder nor those above it that were made for it"
+
+
+def test_a_database_that_does_not_answer_is_named_as_the_reason_and_nothing_is_left(tmp_path):
+    away = "postgresql://someone:secret@127.0.0.1:1/nothing"
+    main = f"import os; os.environ['HEMEROTECA_DATABASE'] = '{away}'; {HEMEROTECA}"
+    for words in (["status"], ["serve", "--port", "0"]):
+        failed = run(main, tmp_path / words[0] / "data", *words, code=1)
+        assert re.fullmatch(r"hemeroteca: .*the database cannot be reached \(.*refused.*`database`\n", failed.stderr)
+        assert "secret" not in failed.stderr
+    assert not (tmp_path / "serve").exists()

@@ -49,10 +49,16 @@ def test_every_text_is_translated():
 
 def test_readers_are_spoken_to_as_friends_everywhere():
     """Spanish has two ways to say you, with other verbs; a page that mixes them reads like two people."""
-    formal = re.compile(r"\b(usted|Elija|Escriba|Pulse|Pruebe|Añada|Vuelva|Use)\b")
+    formal = re.compile(
+        r"\b(ustede?s?|Elija|Escriba|Pulse|Pruebe|Añada|Vuelva|Use|Ponga|Haga|Indique|Dele|inténtel[ao]|compruébel[ao]|"
+        r"escríbal[ao]|divídal[ao]|elíjal[ao]|úsel[ao]|cámbiel[ao]|compártal[ao]|escribirle|o espere|le importan?)\b"
+        r"|, ponga|; use",
+        re.IGNORECASE,
+    )
     with CATALOGUE.open("rb") as file:
         said = [" ".join(text) if isinstance(text, tuple) else text for text in translations(read_po(file)).values()]
     said += [file.read_text("utf-8") for file in (ROOT / "console/templates/console/help/es").glob("*.html")]
+    said += [(ROOT.parent / "README.es.md").read_text("utf-8"), (ROOT / "replay/server.py").read_text("utf-8")]
     assert [text for text in said if formal.search(text)] == []
 
 

@@ -441,6 +441,8 @@ class TestPeople:
         for path in ("/admin/", "/admin/accounts/user/", "/admin/accounts/user/add/", "/admin/accounts/apitoken/"):
             assert client.get(path).status_code == 200, path
         assert client.get(f"/admin/accounts/user/{director.pk}/change/").status_code == 200
+        assert client.get("/admin/mfa/authenticator/").status_code == 404  # second factors are their owners' alone
+        assert "Authenticators" not in client.get("/admin/", headers={"Accept-Language": "es"}).content.decode()
 
     def test_an_administrator_adds_a_person_in_djangos_admin(self, client, instance, administrator):
         client.force_login(administrator)

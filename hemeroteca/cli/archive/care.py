@@ -203,10 +203,10 @@ def erase(
     if as_json:
         tell({"erasure": row.pk, **asdict(done)})
         return
-    typer.echo(f"erasure {row.pk}: {done.captures} captures of {done.addresses} addresses, {size(done.bytes)}")
+    addresses = counted(done.addresses, "address", "addresses")
+    typer.echo(f"erasure {row.pk}: {counted(done.captures, 'capture')} of {addresses}, {size(done.bytes)}")
     if done.kept:
         typer.echo(f"{done.kept} captures elsewhere repeated them and now hold the payload themselves")
-    typer.echo("backups, exports and other archives may still have them", err=True)
 
 
 def erasures(as_json: Json = False) -> None:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hemeroteca.cli.archive.shared import moment
-from hemeroteca.cli.common import Force, Json, answer, give_up, outgoing, printable, setup, size, tell
+from hemeroteca.cli.common import Force, Json, answer, counted, give_up, outgoing, printable, setup, size, tell
 
 Url = Annotated[str, typer.Argument(help="Address of the page.")]
 DECODED_BYTES = 512 << 20
@@ -144,5 +144,5 @@ def noted(
         answer(
             as_json,
             {"url": one.url, "tags": list(one.tags), "notes": one.notes},
-            f"{one.url}  [{', '.join(one.tags)}]  {one.notes} notes",
+            f"{one.url}  [{', '.join(one.tags)}]  {counted(one.notes, 'note')}",
         )
