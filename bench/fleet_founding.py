@@ -22,7 +22,7 @@ from hemeroteca.fleet.device import http_requests
 from hemeroteca.fleet.device.caps import Caps, Meter
 from hemeroteca.fleet.device.coordinator_link import CoordinatorLink
 from hemeroteca.fleet.device.http_requests import ThreadFetching
-from hemeroteca.fleet.device.stages import Worker
+from hemeroteca.fleet.device.stages import Lending, Worker
 from hemeroteca.fleet.geolocation import CENTRES
 
 PORT = 8978
@@ -67,10 +67,13 @@ class Device:
         link = PlacedLink(coordinator.server, token)
         link.source = f"127.{20 + COUNTRIES.index(home)}.255.1"
         self.worker = Worker(
-            link, Placed(link.source, parallel), caps, Meter(caps, None), ["crawls"], parallel=parallel,
-            check_network=False,
-            say=lambda line: None, guard=Guard(allow_private=True), any_port=True,
-        )  # fmt: skip
+            link,
+            Placed(link.source, parallel),
+            caps,
+            Meter(caps, None),
+            Lending(["crawls"], parallel=parallel, check_network=False, guard=Guard(allow_private=True), any_port=True),
+            say=lambda line: None,
+        )
         self._thread = threading.Thread(target=self.worker.run, daemon=True)
         self._thread.start()
 

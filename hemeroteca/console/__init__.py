@@ -2,6 +2,7 @@
 
     routes       every page with its permission, in one list
     search (results), archive, operations, account      one module per area; they ask other rooms and fill a template
+    site_figures the figures of a watched site;  charts: how they are drawn
     error_pages  errors as pages
     reasons      why a page was not captured, in the reader's language
     refusals     what a service refused, in the reader's language

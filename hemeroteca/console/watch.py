@@ -3,9 +3,7 @@
 import csv
 import io
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
-from hashlib import blake2b
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,12 +11,9 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
-from django.utils.formats import number_format
-from django.utils.timezone import get_current_timezone_name
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -29,33 +24,26 @@ from hemeroteca.accounts import Actor, can
 from hemeroteca.archive import content, rendered, single_file
 from hemeroteca.archive import queries as archive
 from hemeroteca.change.outline import Element, outline
-from hemeroteca.console import charts
+from hemeroteca.console import site_figures
 from hemeroteca.console.reasons import said
 from hemeroteca.console.refusals import told
 from hemeroteca.console.search import number_in
 from hemeroteca.console.section import ConsolePage, Section
-from hemeroteca.console.templatetags.console import size
 from hemeroteca.errors import Busy, Conflict, Denied, Invalid, NotFound, Refused
 from hemeroteca.fetch.client import GuardedClient
 from hemeroteca.frontier.reasons import explained_at
 from hemeroteca.outgoing import download
 from hemeroteca.warc.store import WarcReadError
-from hemeroteca.warc.timestamps import moment
-from hemeroteca.watch import change_feeds, next_visit, notices, queries, services, site_metrics, site_reports
+from hemeroteca.watch import change_feeds, notices, queries, services, site_metrics
 from hemeroteca.watch import subscription_files as files
 from hemeroteca.watch.fields import CHANNEL, SUBSCRIPTION, ChannelOrder, Field, Order
 from hemeroteca.watch.models import Change, Subscription, WatchedPage
 
 SITES = 200  # of the list
 CHANGES = 20
-PAGES, ALL_PAGES = 15, 500  # of a site, listed at first and when somebody asks for all
 PICKED = 50  # to try the parts of a page on
-RUNS = 12
 DECISIONS = 100
 TRIED = 6  # past versions that rules are tried on
-DAYS = (30, 90, 365)
-DAY_MS = 86_400_000
-MIN_SLIDER, MAX_SLIDER = 1, 720  # hours
 GROUPS = {"high": gettext_lazy("high"), "medium": gettext_lazy("medium"), "low": gettext_lazy("low")}
 BEHAVIOURS = {
     "steady": gettext_lazy("steady"),
@@ -167,7 +155,7 @@ def _listed(row: Subscription, figures: Mapping[str, int], soonest: WatchedPage 
         "pages": figures.get("pages") or 0,
         "changes": figures.get("changes") or 0,
         "next_ms": soonest.next_ms if soonest and row.active else 0,
-        "why": _said(soonest.next_reason or soonest.reason) if soonest and row.active else "",
+        "why": site_figures.said_of(soonest.next_reason or soonest.reason) if soonest and row.active else "",
         "news": news,
         **_state(row),
     }
@@ -193,10 +181,6 @@ def _frequency(row: Subscription) -> str:
     if row.mode == "fixed":
         return _("every %(hours)s hours") % {"hours": f"{row.fixed_hours:g}"}
     return row.mode
-
-
-def _said(reason: Mapping[str, Any]) -> str:
-    return next_visit.sentence(reason, (get_language() or "en")[:2]) if reason else ""
 
 
 # adding
@@ -277,14 +261,14 @@ def site(request: HttpRequest, number: int) -> HttpResponse:
     row = services.find(min(number, (1 << 63) - 1), actor)
     if request.method == "POST":
         return _act(request, actor, row)
-    days = number_in(request.GET.get("days", ""), DAYS[1])
-    days = days if days in DAYS else DAYS[1]
+    days = number_in(request.GET.get("days", ""), site_figures.DAYS[1])
+    days = days if days in site_figures.DAYS else site_figures.DAYS[1]
     everything = request.GET.get("pages") == "all"
     summary = queries.site_summary(row.pk)
     read_until = queries.read_until(actor.user, row.pk)
     context = {
         **_listed(row, summary, None, queries.count_changes(row.pk, read_until) if read_until is not None else 0),
-        **_figures(row, days, everything, summary),
+        **site_figures.figures_of(row, days, everything, summary),
         "visits": summary["visits"] or 0,
         "seen": summary["changes"] or 0,
         "chance": row.daily_chance,
@@ -301,13 +285,6 @@ def site(request: HttpRequest, number: int) -> HttpResponse:
     return render(request, "console/watch/site.html", context)
 
 
-def _figures(row: Subscription, days: int, everything: bool, summary: Mapping[str, Any]) -> dict[str, Any]:
-    """What is the same of a site for everybody: made anew when a page was visited or planned, else every minute."""
-    asked = (row.pk, row.created_ms, row.active, days, everything)
-    state = (*asked, *summary.values(), site_reports.last_run(row.pk))
-    return _kept(state, lambda: _made_figures(row, days, everything, summary))
-
-
 def _drawn_changes(changes: Sequence[Change], read_until: int | None) -> str:
     """Changes with their versions and pictures, for everybody who has read as far."""
 
@@ -315,53 +292,7 @@ def _drawn_changes(changes: Sequence[Change], read_until: int | None) -> str:
         context = {"changes": [_change(change) for change in changes], "read_until": read_until}
         return render_to_string("console/watch/site_changes.html", context)
 
-    return _kept((read_until, *((change.pk, change.record_id) for change in changes)), drawn)
-
-
-def _kept(state: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-    """What was made for this state, in this language and time zone."""
-    key = blake2b(repr((get_language(), get_current_timezone_name(), *state)).encode()).hexdigest()
-    kept = caches["figures"].get(key)
-    if kept is None:
-        kept = make()
-        caches["figures"].set(key, kept)
-    return kept
-
-
-def _made_figures(row: Subscription, days: int, everything: bool, summary: Mapping[str, Any]) -> dict[str, Any]:
-    now = services.now_ms()
-    series = site_metrics.series(since_ms=now - days * DAY_MS, until_ms=now + 1, subscription=row.pk)
-    past = site_metrics.series(since_ms=now - days * DAY_MS, until_ms=now + 1, learned_by=row.pk)
-    runs = site_reports.runs(row.pk)
-    pages = queries.pages(ALL_PAGES if everything else PAGES, subscription=row.pk)
-    measured = site_metrics.measure("subscription", subscription=row.pk)
-    context = {
-        "row": row,
-        "days": days,
-        "all_days": DAYS,
-        "charts": _charts(series, past),
-        "runs": [[_ms(row[0]), _ms(row[1]), *row[2:]] for row in runs.rows[-1 : -RUNS - 1 : -1]],
-        "run_figures": runs.summary,
-        "run_chart": _run_chart(runs) if len(runs.rows) > 1 else None,
-        "admission": _admission(row.pk, measured),
-        "storage": _storage(row.pk),
-        "pages_listed": [{"page": page, "why": _said(page.reason), "then": _said(page.next_reason)} for page in pages],
-        "more_pages": not everything and len(pages) == PAGES,
-        **_compared(measured, 24.0),
-    }
-    soonest = queries.next_visits([row.pk]).get(row.pk)
-    return {
-        "next_ms": soonest.next_ms if soonest and row.active else 0,
-        "why": _said(soonest.next_reason or soonest.reason) if soonest and row.active else "",
-        "storage": context["storage"],
-        "bursts": [(_ms(burst["start"]), burst["changes"]) for burst in site_reports.bursts(row.pk).named_rows()[:10]],
-        "with_charts": bool(context["charts"] or context["run_chart"]),
-        "drawn": render_to_string("console/watch/site_figures.html", context),
-    }
-
-
-def _ms(when: datetime | None) -> int:
-    return int(when.timestamp() * 1000) if when is not None else 0
+    return site_figures.kept((read_until, *((change.pk, change.record_id) for change in changes)), drawn)
 
 
 def _act(request: HttpRequest, actor: Actor, row: Subscription) -> HttpResponse:
@@ -391,94 +322,9 @@ def _act(request: HttpRequest, actor: Actor, row: Subscription) -> HttpResponse:
 def compared(request: HttpRequest, number: int) -> HttpResponse:
     """The schedule as it was beside a fixed frequency; the slider asks for it."""
     row = services.find(min(number, (1 << 63) - 1), Actor.of(request.user))
-    hours = min(max(number_in(request.GET.get("hours", ""), 24), MIN_SLIDER), MAX_SLIDER)
+    hours = min(max(number_in(request.GET.get("hours", ""), 24), site_figures.MIN_SLIDER), site_figures.MAX_SLIDER)
     found = site_metrics.measure("subscription", fixed_hours=float(hours), subscription=row.pk)
-    return render(request, "console/watch/compared.html", {"row": row, **_compared(found, float(hours))})
-
-
-def _compared(found: list[site_metrics.Metrics], hours: float) -> dict[str, Any]:
-    own = next(iter(found), None)
-    if own is None or not own.says_of_days:
-        return {"compared": None, "hours": hours}
-    every = own.changes + own.lost
-    lines = [
-        (_("visits"), own.visits, own.fixed_visits, False),
-        (_("changes seen"), own.changes, own.fixed_changes, False),
-        (_("changes lost (estimated)"), own.lost, max(every - own.fixed_changes, 0.0), False),
-        (_("visits in vain"), own.unnecessary, max(own.fixed_visits - own.fixed_changes, 0.0), False),
-        (_("space"), own.stored, own.fixed_bytes, True),
-    ]
-    shown = [
-        (name, size(a) if is_size else round(a), size(b) if is_size else round(b)) for name, a, b, is_size in lines
-    ]
-    return {"compared": shown, "hours": hours, "least": MIN_SLIDER, "most": MAX_SLIDER}
-
-
-def _charts(series: list[dict[str, Any]], past: list[dict[str, Any]]) -> list[tuple[dict[str, Any], str]]:
-    """`past`: with what was learned from archives, which are changes of the site but no visits of ours."""
-    if not past:
-        return []
-    rows = [{**day, "day": _date(day)} for day in series]
-    both = [
-        {"day": row["day"], "count": row[name], "what": str(label)}
-        for row in rows
-        for name, label in (("visits", _("visits")), ("changes", _("changes that were found")))
-    ]
-    space = [
-        {"day": row["day"], "kilobytes": round(row[name] / 1000, 1), "what": str(label)}
-        for row in rows
-        for name, label in (("generated", _("received")), ("stored", _("stored")))
-    ]
-    changed = [{"day": _date(day), "changes": day["changes"]} for day in past]
-    unit = "yearmonthdate"
-    changes = charts.spec(changed, "day", "changes", titles=(_("Day"), _("Changes")), unit=unit), _("Changes a day")
-    if not series:
-        return [changes]
-    return [
-        changes,
-        (
-            charts.spec(both, "day", "count", "line", titles=(_("Day"), _("Count")), by="what", unit=unit),
-            _("Visits the predictor chose, and changes they found"),
-        ),
-        (
-            charts.spec(space, "day", "kilobytes", "line", titles=(_("Day"), "kB"), by="what", unit=unit),
-            _("Space: received and stored"),
-        ),
-    ]
-
-
-def _date(day: dict[str, Any]) -> str:
-    return str(moment(day["day_ms"]))[:10]
-
-
-def _run_chart(runs: site_reports.SiteReport) -> dict[str, Any]:
-    rows = [{"start": str(row["start"]), "versions": row["versions"]} for row in runs.named_rows()]
-    return charts.spec(rows, "start", "versions", titles=(_("Run"), _("New versions")))
-
-
-def _admission(number: int, measured: list[site_metrics.Metrics]) -> dict[str, Any] | None:
-    rows = site_reports.admission(number, measured).rows
-    if not rows:
-        return None
-    _number, _name, admitted, lost, volume, machine = rows[0]
-    conditions = [
-        (_("changes lost, of all"), f"{lost:.0%}", f"≤ {site_reports.MAX_LOST:.0%}", lost <= site_reports.MAX_LOST),
-        (_("space, of a whole copy a day"), f"{volume:.0%}", "≤ 100%", volume <= 1),
-        (
-            _("time of the machine"),
-            f"{number_format(100 * machine, decimal_pos=2)}%",
-            f"< {site_reports.MAX_MACHINE:.0%}",
-            machine < site_reports.MAX_MACHINE,
-        ),
-    ]
-    return {"admitted": admitted, "conditions": conditions}
-
-
-def _storage(number: int) -> dict[str, Any] | None:
-    rows = site_reports.storage(number).rows
-    if not rows:
-        return None
-    return dict(zip(("number", "name", "documents", "versions", "bytes", "per_day", "in_a_year"), rows[0], strict=True))
+    return render(request, "console/watch/compared.html", {"row": row, **site_figures.compared_to(found, float(hours))})
 
 
 def _change(row: Change) -> dict[str, Any]:
@@ -508,7 +354,7 @@ def decisions(request: HttpRequest, number: int) -> HttpResponse:
         "row": row,
         "url": url,
         "decisions": [
-            {"visit": one, "url": address, "why": _said(one.reason), "after": one.interval_ms // 1000}
+            {"visit": one, "url": address, "why": site_figures.said_of(one.reason), "after": one.interval_ms // 1000}
             for one, address in shown
         ],
         "older": shown[-1][0].pk if len(found) > DECISIONS else 0,
@@ -661,7 +507,7 @@ def figures(request: HttpRequest) -> HttpResponse:
     """What watching brought and cost by group, category, collection …, beside a fixed frequency."""
     by = request.GET.get("by", "group")
     by = by if by in FIGURES else "group"
-    hours = min(max(number_in(request.GET.get("hours", ""), 24), MIN_SLIDER), MAX_SLIDER)
+    hours = min(max(number_in(request.GET.get("hours", ""), 24), site_figures.MIN_SLIDER), site_figures.MAX_SLIDER)
     names = {**GROUPS, **BEHAVIOURS, "unknown": _("unknown"), "none": _("none")}
     rows = [
         {
@@ -684,8 +530,8 @@ def figures(request: HttpRequest) -> HttpResponse:
         "by": by,
         "all_by": FIGURES.items(),
         "hours": hours,
-        "least": MIN_SLIDER,
-        "most": MAX_SLIDER,
+        "least": site_figures.MIN_SLIDER,
+        "most": site_figures.MAX_SLIDER,
         "filters": by in ("group", "category", "collection", "behaviour"),
     }
     return render(request, "console/watch/figures.html", context)

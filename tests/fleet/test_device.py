@@ -25,7 +25,7 @@ from hemeroteca.fleet.device.caps import Caps, Meter
 from hemeroteca.fleet.device.coordinator_link import CoordinatorLink, LinkError, RefusedByCoordinator
 from hemeroteca.fleet.device.http_requests import RequestOrder
 from hemeroteca.fleet.device.result_file import FetchedUrl
-from hemeroteca.fleet.device.stages import MAX_HELD, Worker
+from hemeroteca.fleet.device.stages import MAX_HELD, Lending, Worker
 from hemeroteca.fleet.device.status_page import StatusPage
 from tests.waiting import PATIENCE, wait_for
 
@@ -314,8 +314,14 @@ def worker():
         fetching, link = Waiting(), OneBlock(urls, seconds, signature)
         link.refusal = refusal
         kept = Caps(min_delay=min_delay, on_battery=True, on_metered=True, **caps)
-        made = Worker(link, fetching, kept, Meter(kept, None), ["crawls"], parallel=32, check_network=False,
-                      say=lambda line: None)  # fmt: skip
+        made = Worker(
+            link,
+            fetching,
+            kept,
+            Meter(kept, None),
+            Lending(["crawls"], parallel=32, check_network=False),
+            say=lambda line: None,
+        )
         threading.Thread(target=made.run, daemon=True).start()
         begun.append(made)
         return made, fetching, link

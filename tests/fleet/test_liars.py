@@ -12,7 +12,7 @@ from hemeroteca.fetch import Guard
 from hemeroteca.fleet.device.caps import Caps, Meter
 from hemeroteca.fleet.device.coordinator_link import CoordinatorLink
 from hemeroteca.fleet.device.http_requests import ThreadFetching
-from hemeroteca.fleet.device.stages import Worker
+from hemeroteca.fleet.device.stages import Lending, Worker
 from tests.engine.system import System
 from tests.waiting import held_port, wait_for
 
@@ -109,12 +109,14 @@ class Served:
             fetching(Guard(allow_private=True), 4, any_port=True),
             Caps(min_delay=0.05, on_battery=True, on_metered=True),
             Meter(Caps(), None),
-            list(activities),
-            check_network=False,
+            Lending(
+                activities=list(activities),
+                categories=list(categories),
+                check_network=False,
+                guard=Guard(allow_private=True),
+                any_port=True,
+            ),
             say=lambda line: None,
-            categories=list(categories),
-            guard=Guard(allow_private=True),
-            any_port=True,
         )
         threading.Thread(target=worker.run, daemon=True).start()
         wait_for(lambda: "online" in self.system.run("fleet", "devices", "--json").stdout, "it is connected")

@@ -46,7 +46,8 @@ class Leases(RuleBasedStateMachine):
         self.frontier = Frontier(1000, MAX_TRIES)
         for crawl in self.crawls:
             self.frontier.open_crawl(crawl.pk, tell=crawl is self.crawls[1])
-        self.live: list[LeasedVisit] = []  # handed out, not ended
+        self.live: list[LeasedVisit] = []  # handed out, not ended …
+        self.waiting: list[LeasedVisit] = []  # … and wait for their host once more
         self.uncommitted: list[tuple[int, str]] = []  # final endings a crash would undo
 
     @rule(crawl=st.integers(0, 1), host=st.sampled_from(HOSTS), number=NUMBERS)
@@ -77,6 +78,10 @@ class Leases(RuleBasedStateMachine):
         lease = self.frontier.lease(self.now, lessee, LEASE, max_visits=visits, per_host=per_host)
         if lease is None:
             return
+        if lease.visit in self.waiting:  # it asked for its host again: it comes alone, and stays with its lessee
+            self.waiting.remove(lease.visit)
+            assert lease.visit.lease is lease
+            return
         assert 1 <= len(lease.visits) <= visits
         for visit in lease.visits:
             assert visit not in self.live
@@ -92,12 +97,33 @@ class Leases(RuleBasedStateMachine):
             visit.lease.answered(visit, self.now + wait, wait, refused=failed)
 
     @precondition(lambda self: self.live)
-    @rule(which=st.integers(0, 99), how=st.sampled_from(["done", "retry", "fail", "exclude", "give_back", "later"]))
+    @rule(which=st.integers(0, 99), wait=st.sampled_from([0.0, 5.0]))
+    def ask_again(self, which, wait):
+        """A browser must open the page, or somebody must confirm it."""
+        visit = self.live[which % len(self.live)]
+        if visit.lease is not None and visit not in self.waiting:
+            visit.lease.answered(visit, self.now + wait, wait)
+            visit.lease.again(visit, self.now + wait)
+            self.waiting.append(visit)
+
+    @precondition(lambda self: self.live)
+    @rule(which=st.integers(0, 99))
+    def need_no_request(self, which):
+        visit = self.live[which % len(self.live)]
+        if visit.lease is not None:
+            visit.lease.unasked(visit)
+
+    @precondition(lambda self: self.live)
+    @rule(
+        which=st.integers(0, 99),
+        how=st.sampled_from(["done", "retry", "fail", "exclude", "hold", "give_back", "later"]),
+    )
     def end(self, which, how):
         self.expire()
         if not self.live:
             return
         visit = self.live.pop(which % len(self.live))
+        self.waiting = [one for one in self.waiting if one is not visit]
         lease = visit.lease
         assert lease is not None
         last = lease.is_last_try(visit)
@@ -109,12 +135,14 @@ class Leases(RuleBasedStateMachine):
             ended = lease.fail(visit, "broken")
         elif how == "exclude":
             ended = lease.exclude(visit, "robots")
+        elif how == "hold":
+            ended = lease.hold(visit, "trap")
         else:
             ended = lease.give_back(visit, due=self.now + 5.0 if how == "later" else 0.0)
         assert ended
         assert not lease.done(visit, brought(visit))
         self.told["made"] += visit.crawl == self.crawls[1].pk
-        if how in ("done", "fail", "exclude") or (how == "retry" and last):
+        if how in ("done", "fail", "exclude", "hold") or (how == "retry" and last):
             self.finish(visit)
 
     @rule()
@@ -123,6 +151,7 @@ class Leases(RuleBasedStateMachine):
         self.frontier.expire(self.now)
         for visit in [visit for visit in self.live if visit.lease is None]:
             self.live.remove(visit)
+            self.waiting = [one for one in self.waiting if one is not visit]
             self.told["made"] += visit.crawl == self.crawls[1].pk
             if visit.attempts + 1 >= MAX_TRIES:
                 self.finish(visit)

@@ -76,6 +76,18 @@ class DeviceHost:
     network: str = ""  # where it answered from last time, when that is public
 
 
+@dataclass
+class Lending:
+    """What the owner of a device agreed to, and what its requests may reach."""
+
+    activities: list[str]
+    categories: list[str] = field(default_factory=lambda: list(consent.USUAL))
+    parallel: int = 8  # requests at once
+    check_network: bool = True  # works only where the network does not lie
+    guard: Guard = field(default_factory=Guard)
+    any_port: bool = False
+
+
 class Worker:
     """`fetching` has `submit(order, done)` and `close()`. `say` gets lines for people."""
 
@@ -85,26 +97,17 @@ class Worker:
         fetching: Any,
         caps: Caps,
         meter: Meter,
-        activities: list[str],
-        parallel: int = 8,
-        check_network: bool = True,
+        lending: Lending,
         say: Callable[[str], None] = print,
-        categories: list[str] | None = None,
-        guard: Guard | None = None,
-        any_port: bool = False,
     ) -> None:
-        self._categories = list(consent.USUAL) if categories is None else categories
-        self._guard = guard or Guard()
-        self._any_port = any_port
+        self._lending = lending
+        self._parallel = lending.parallel
         self._networks: dict[str, str] = {}  # host → where it answered from
         self._loading = threading.Lock()
         self._link = link
         self._fetching = fetching
         self._caps = caps
         self._meter = meter
-        self._activities = activities
-        self._parallel = parallel
-        self._check_network = check_network
         self._say_line = say
         self._lock = threading.Condition()
         self._hosts: dict[str, DeviceHost] = {}
@@ -185,7 +188,7 @@ class Worker:
         pause = 1.0
         while not self._stop.is_set():
             reason = self._unwilling()
-            if not reason and self._check_network and not self._blocks:
+            if not reason and self._lending.check_network and not self._blocks:
                 reason = working_conditions.network()
             self._resting = bool(reason)
             if reason:
@@ -231,8 +234,8 @@ class Worker:
             {
                 "version": __version__,
                 "system": _system(),
-                "activities": self._activities,
-                "categories": self._categories,
+                "activities": self._lending.activities,
+                "categories": self._lending.categories,
                 "caps": self._lent(),
                 "blocks": list(self._blocks),
                 "resting": self._resting,
@@ -546,7 +549,7 @@ class Worker:
             self._lock.notify_all()
         if orders.get("work"):
             self._called.set()
-        if orders.get("load") and "load" in self._activities and not self._unwilling():
+        if orders.get("load") and "load" in self._lending.activities and not self._unwilling():
             threading.Thread(target=self._load, daemon=True).start()
         rest, self._rest = self._rest, str(orders.get("rest", ""))
         if rest != self._rest:
@@ -561,7 +564,7 @@ class Worker:
             return
         try:
             agent = str(self._welcome.get("agent", f"HemerotecaFleet/{__version__}"))
-            load = LoadGenerator(self._link, self._guard, self._any_port, agent, self._declines_load)
+            load = LoadGenerator(self._link, self._lending.guard, self._lending.any_port, agent, self._declines_load)
             self._tell("takes part in a load test")
             self._tell(load.run(self._loaded) or "the load test stops here")
         finally:

@@ -16,7 +16,7 @@ from hemeroteca.fleet.device import consent
 from hemeroteca.fleet.device.caps import Caps, Meter, begin_and_end
 from hemeroteca.fleet.device.coordinator_link import CoordinatorLink, LinkError, RefusedByCoordinator
 from hemeroteca.fleet.device.http_requests import ThreadFetching
-from hemeroteca.fleet.device.stages import Worker
+from hemeroteca.fleet.device.stages import Lending, Worker
 from hemeroteca.fleet.device.status_page import StatusPage
 
 BUSY = 2.0  # load per core from which on a machine has enough to do
@@ -125,12 +125,14 @@ def run(options: argparse.Namespace, make_fetching: Callable[[argparse.Namespace
         make_fetching(options, guard),
         caps,
         meter,
-        activities,
-        parallel=options.parallel,
-        check_network=not laboratory,
-        categories=categories,
-        guard=guard,
-        any_port=laboratory,
+        Lending(
+            activities=activities,
+            categories=categories,
+            parallel=options.parallel,
+            check_network=not laboratory,
+            guard=guard,
+            any_port=laboratory,
+        ),
         say=lambda line: print(line, flush=True),
     )
     for number in (signal.SIGINT, signal.SIGTERM):
