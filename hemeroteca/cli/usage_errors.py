@@ -9,6 +9,7 @@ import typer
 UsageError: type[Exception] = typer.BadParameter.__mro__[
     1
 ]  # the base of all errors of usage, which typer does not name
+COMMON = ("--data", "--json")  # options of nearly every command, which people write before it
 _VALUE = re.compile(r"^(.*?) is not ")
 
 
@@ -25,6 +26,8 @@ def _what(error: Any) -> str:
     if type(error).__name__ == "MissingParameter":
         return f"{name or 'an argument'} is missing"
     if type(error).__name__ == "NoSuchOption":
+        if error.option_name in COMMON and hasattr(getattr(error.ctx, "command", None), "list_commands"):
+            return f"{error.option_name} comes after the command, as in `hemeroteca status {error.option_name}`"
         near = " or ".join(error.possibilities or ())
         return f"there is no option {error.option_name}" + (f"; did you mean {near}?" if near else "")
     value = _VALUE.match(str(error.message))

@@ -133,6 +133,22 @@ class Intake:
     def close(self) -> None:
         self._pool.close()
 
+    def overtaken(self, visit: Visit) -> str:
+        """The digest of what a watched page was when it was last visited for its subscription, if an ordinary crawl has
+        kept another version since: the change is still to be told. Else empty."""
+        run, scheduler = self._engine.runs.get(visit.crawl), self._engine.scheduler
+        if run is None or not run.standing or scheduler is None or visit.role != UrlRole.PAGE:
+            return ""
+        if not 0 < scheduler.last_seen(visit.key) < visit.visited_ms:
+            return ""
+        newest = queries.captures_of(visit.url, limit=MAX_RECALLED, newest_first=True)
+        shown = [row for row in newest if row.url == visit.url and tells_of_page(row.status)]
+        watched = next((row for row in shown if scheduler.made(row.crawl_id)), None)
+        if watched is None or watched is shown[0]:
+            return ""
+        digest = (dom_of(watched) or watched).digest
+        return digest if digest != visit.digest else ""
+
     # inside
 
     def _rules(self, visit: Visit, result: Result, run: Run) -> Rules:
@@ -156,8 +172,9 @@ class Intake:
         )
         if visit.served:
             return rules
-        if visit.digest and visit.page and result.status != 304 and (row := queries.whole(visit.digest)) is not None:
-            rules.earlier = row.location(self._warc_dir)
+        told_of = self.overtaken(visit) or visit.digest
+        if visit.digest and visit.page and result.status != 304 and (row := queries.whole(told_of)) is not None:
+            rules.earlier, rules.compare = row.location(self._warc_dir), told_of != visit.digest
             scheduler = self._engine.scheduler if run.standing else None
             self._noise.prepare(rules, scheduler.judges(run.id, visit.url) if scheduler is not None else ())
         return rules

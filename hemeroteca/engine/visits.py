@@ -67,9 +67,8 @@ class Visits:
     def fetch(self, visit: Visit, max_body_bytes: int = 0) -> None:
         run = self._engine.runs.get(visit.crawl)
         request = self.request(visit, run)
-        if visit.followed and not (
-            run is not None and run.options.for_fleet
-        ):  # else its links are needed even if unchanged
+        # else its links are needed even if unchanged, or what changed since it was last watched
+        if visit.followed and not (run is not None and (run.options.for_fleet or self._engine.intake.overtaken(visit))):
             request.etag, request.last_modified = visit.etag, visit.last_modified
         request.cookie_jar = f"crawl-{visit.crawl}"
         request.max_body_bytes = max_body_bytes

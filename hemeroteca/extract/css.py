@@ -1,4 +1,4 @@
-"""Style sheets: the addresses in them, `url(…)` and `@import "…"`, and what they hide."""
+"""Style sheets: the addresses in them, `url(…)`, `@import "…"` and `"…" 2x` of an `image-set`, and what they hide."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,8 @@ from hemeroteca.extract.readers import Content, register
 # Quoted or bare; no part can run past the next quote or bracket, so the work stays linear.
 _ADDRESS = re.compile(
     r"url\(\s*+(?:\"([^\"\n]{1,4096})\"|'([^'\n]{1,4096})'|([^\"'()\s][^\"'()\s]{0,4095}))\s*+\)"
-    r"|@import\s++(?:\"([^\"\n]{1,4096})\"|'([^'\n]{1,4096})')",
+    r"|@import\s++(?:\"([^\"\n]{1,4096})\"|'([^'\n]{1,4096})')"
+    r"|\"([^\"\n]{1,4096})\"\s++[0-9.]++(?:x|dppx|dpi|dpcm)\b|'([^'\n]{1,4096})'\s++[0-9.]++(?:x|dppx|dpi|dpcm)\b",
     re.I,
 )
 _SIZE = re.compile(r"(-?)(\d*)(?:\.(\d*))?([a-z%]*)", re.A)

@@ -60,7 +60,7 @@ class Ingest:
         crawl = self._crawls[rules.crawl] if rules.crawl else None
         options = crawl.options if crawl is not None else None
         result = _begun(capture, rules)
-        if result.same and not capture.attached and rules.followed:
+        if result.same and not capture.attached and rules.followed and not rules.compare:
             return result
         focus = self._focuses.get(rules.crawl)
         document = None
@@ -88,11 +88,12 @@ class Ingest:
             is_read = crawl is not None and rules.role == UrlRole.PAGE and capture.status == 200
             if is_read and not document.finds.keys() & ALIKE:
                 result.said, result.worded = fingerprints(capture.url, document, result.shown_digest)
-            if not result.same:
+            if rules.compare or not result.same:
                 _add_document(capture, rules, document, result)
             if options is not None and options.watch is not None and document.kind in ANNOUNCING:
                 result.add_find("listing", listing(capture, document))
-        if rules.earlier is not None and not result.same and (document is None or document.kind not in ANNOUNCING):
+        to_compare = rules.earlier is not None and (rules.compare or not result.same)
+        if to_compare and (document is None or document.kind not in ANNOUNCING):
             diff = options is not None and options.watch is not None
             if (found := difference(capture, rules, diff)) is not None:
                 result.difference, result.sightings = found

@@ -182,6 +182,15 @@ class Scheduler:
         """Whether a page is under watch already: what it was at its last visit is known."""
         return key in self.state.pages
 
+    def last_seen(self, key: int) -> int:
+        """When a page was last visited for its subscription, in ms; 0: it is not under watch."""
+        page = self.state.pages.get(key)
+        return page.last_ms if page is not None else 0
+
+    def made(self, crawl: int | None) -> bool:
+        """Whether a capture is of a subscription, not of an ordinary crawl."""
+        return crawl in self.state.by_crawl
+
     def judges(self, crawl: int, url: str) -> list[Judge]:
         """How a page is compared for each subscription that covers it; that of the crawl first."""
         sub = self.state.by_crawl.get(crawl)
@@ -594,6 +603,12 @@ class SafeScheduler:
 
     def watches(self, key: int) -> bool:
         return self._try("know its pages", lambda s: s.watches(key), True)
+
+    def last_seen(self, key: int) -> int:
+        return self._try("know its pages", lambda s: s.last_seen(key), 0)
+
+    def made(self, crawl: int | None) -> bool:
+        return self._try("know its captures", lambda s: s.made(crawl), True)
 
     def judges(self, crawl: int, url: str) -> list[Judge]:
         return self._try(f"compare {url}", lambda s: s.judges(crawl, url), [])

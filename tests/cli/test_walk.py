@@ -87,6 +87,13 @@ def test_values_that_cannot_be_are_told_in_words():
     assert tried > 50
 
 
+@pytest.mark.parametrize("words", [["--data", "x", "status"], ["watch", "--json", "list"]])
+def test_an_option_before_its_command_is_told_where_it_goes(words):
+    code, _, said = call(words)
+    assert code == 2
+    assert "comes after the command, as in `hemeroteca status --" in said
+
+
 MANY = """
 import json, sys
 from tests.cli.test_walk import call

@@ -16,6 +16,12 @@ def test_style_sheets() -> None:
     assert (document.kind, len(document.links), {link.kind for link in document.links}) == ("css", 6, {"requisite"})
 
 
+def test_pictures_of_a_set_are_addresses_with_or_without_url() -> None:
+    sheet = """p { background: image-set("a.png" 1x, 'b.png' 2x, url(c.png) 3x, "d.avif" type("image/avif") 4x) }
+    q::before { content: "12" ; width: 2px }"""
+    assert list(css.addresses(sheet)) == ["a.png", "b.png", "c.png"]
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [

@@ -65,7 +65,7 @@ def test_edit_takes_the_options_of_add_and_names_with_values(run):
         (("edit", "NUMBER", "--mode", "moon"), "there is no policy 'moon'", 2),
         (("edit", "NUMBER", "bogus=1"), "`bogus` cannot be changed", 2),
         (("show", "77"), "watch list", 1),
-        (("add", "nonsense"), "write https://nonsense/", 2),
+        (("add", "nonsense"), "write http://nonsense/", 2),
         (("channel", "pause", "9"), "watch channel list", 1),
         (("metrics", "--fixed-hours", "0"), "fixed-hours", 2),
         (("pages", "--group", "moon"), "high", 2),

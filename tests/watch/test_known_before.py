@@ -164,6 +164,30 @@ def test_a_crawl_just_before_that_found_the_same_is_no_change(site, monkeypatch)
     assert not Change.objects.exists()
 
 
+@pytest.mark.parametrize("etag", ["", '"one"'])
+def test_what_an_ordinary_crawl_found_first_is_told_at_the_next_watched_visit_and_once(site, monkeypatch, etag):
+    watch(mode="fixed 24")
+    Later(site, after=0).run(monkeypatch)
+    WatchedPage.objects.update(last_ms=F("last_ms") - DAY_MS)  # all this was a day before
+    for table, column in ((IndexedCapture, "captured_ms"), (Page, "visited_ms")):
+        table.objects.update(**{column: F(column) - DAY_MS})
+    site.pages["/"] = Answer(NEW.encode(), headers=f"ETag: {etag}\r\n".encode() if etag else b"")
+    crawl(site)
+    assert not Change.objects.exists()
+    Later(site, after=2).run(monkeypatch)
+    (change,) = Change.objects.all()
+    assert "market hall" in change.diff
+    assert change.title == "t"
+    assert change.total > 0.3
+    assert b"If-None-Match" not in site.heads["/"], "an answer without a body could not be compared"
+    Later(site, after=4).run(monkeypatch)
+    assert (b"If-None-Match" in site.heads["/"]) == bool(etag)
+    assert Change.objects.count() == 1
+    assert [hit for _, hit in seen()] == [False, True, False]
+    versions = [(row.version, row.importance is not None) for row in queries.captures_of(HOME)]
+    assert versions == [(True, False), (True, True), (False, False), (False, False)], "the crawl's is the new version"
+
+
 def test_a_page_watched_again_goes_on_where_the_first_subscription_ended(site, monkeypatch):
     first = watch()
     Later(site, after=0).run(monkeypatch)

@@ -83,7 +83,7 @@ class ArchiveSink:
         first_seen = original is not None and not visit.digest
         if not visit.page or first_seen:  # nobody knows its last version; a browser or an import may have brought it
             row.version = self._captures.is_news(row)
-        if done.difference is not None:
+        if done.difference is not None and row.version:
             row.importance = done.difference.total
         elsewhere = original is not None and original.url != capture.url and not arrival.unchanged
         if original is not None and elsewhere and visit.page and not capture.attached:

@@ -36,7 +36,8 @@ class WatchSink:
                 first=not visit.digest,
                 before_ms=visit.visited_ms if visit.digest else 0,
                 before_status=visit.status,
-                changed=not arrival.unchanged,
+                changed=not arrival.unchanged
+                or done.difference is not None,  # an ordinary crawl may have kept it first
                 not_modified=status == 304,
                 bytes=done.size if status != 304 else 0,
                 stored=arrival.stored,
