@@ -50,6 +50,14 @@ def instance(tmp_path_factory, source):
     return data
 
 
+def test_an_import_tells_of_what_was_taken_down(tmp_path):
+    data, path = tmp_path / "data", tmp_path / "two.warc.gz"
+    path.write_bytes(b"".join(exchange(f"http://example.org/{name}", MS, body=b"x").data for name in "ab"))
+    run(data, "takedown", "add", "http://example.org/a", "--reason", "asked")
+    told = "1 capture of addresses that were taken down left out; `hemeroteca archive takedown list` tells which"
+    assert run(data, "import", path, told=told).startswith("1 file: 1 capture taken")
+
+
 def test_versions_and_bytes(instance):
     found = lines(run(instance, "versions", "example.org", "--json"))
     assert [row["captured_at"][:10] for row in found] == ["2023-11-14", "2023-11-15"]

@@ -1,6 +1,7 @@
 """Look up, calendar, versions, citation and comparison, as a reader meets them."""
 
 import html
+import re
 from dataclasses import replace
 
 import pytest
@@ -67,6 +68,13 @@ def test_the_calendar_names_each_day_with_what_it_has(client, world):
     assert page.count("<caption>") == 12
     spanish = text(client.get("/page", {"url": BREAD}, headers={"Accept-Language": "es"}))
     assert 'aria-label="15 noviembre: 2 capturas, 1 versión nueva"' in spanish
+
+
+def test_all_moments_of_a_page_are_in_the_zone_of_its_calendar(client, world):
+    told = text(client.get(f"/page?url={BREAD}"))
+    assert "<time" not in told, "which console.js would turn into the browser's zone"
+    visited, changed = re.findall(r"<dt>Last (?:visit|change)</dt><dd>([^<]+)</dd>", told)
+    assert (visited.endswith(" UTC"), changed.endswith(" UTC")) == (True, True)
 
 
 def test_versions_come_first_and_a_day_or_all_on_request(client, world):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hemeroteca.cli.archive.shared import SHOWN, Format, Urls, format_of, select
-from hemeroteca.cli.common import USAGE, Force, Json, answer, give_up, outgoing, printable, setup, size, tell
+from hemeroteca.cli.common import USAGE, Force, Json, answer, counted, give_up, outgoing, printable, setup, size, tell
 from hemeroteca.cli.job import Background, run_job
 
 if TYPE_CHECKING:
@@ -41,12 +41,17 @@ def import_(
         if len(done.problems) > SHOWN:
             typer.echo(f"… and {len(done.problems) - SHOWN} more notes; --json lists them", err=True)
         typer.echo(
-            f"{done.files} file{'s' if done.files != 1 else ''}: "
-            f"{done.taken} captures taken ({done.repeated} with a payload we had), "
-            f"{done.known} known already, {done.lost} left out or not whole, {size(done.bytes)} written"
+            f"{counted(done.files, 'file')}: {counted(done.taken, 'capture')} taken "
+            f"({done.repeated} with a payload we had), {done.known} known already, "
+            f"{done.lost} left out or not whole, {size(done.bytes)} written"
         )
         if done.waiting:
             typer.echo(f"{done.waiting} of them repeat captures that are not here; they wait for those", err=True)
+        if done.joined:
+            typer.echo(f"{counted(done.joined, 'capture')} of earlier imports got what they repeat", err=True)
+        if done.taken_down:
+            left = f"{counted(done.taken_down, 'capture')} of addresses that were taken down left out"
+            typer.echo(f"{left}; `hemeroteca archive takedown list` tells which", err=True)
     if done.lost:
         raise typer.Exit(1)
 
