@@ -179,7 +179,9 @@ _COMMENT = re.compile(r"/\*(?>(?:[^*]|\*(?!/))*)\*/")  # atomic: see `nesting`
 _BRACE = re.compile(r"[{}]")
 _SIMPLE = re.compile(r"[a-zA-Z0-9]*([.#])(-?[A-Za-z_][\w-]{0,99})", re.A)
 _NAMED = re.compile(r"([.#])(-?[A-Za-z_][\w-]{0,99})", re.A)
-_ABOUT_SHOWING = re.compile(r"display|visibility|font-size|left|top|text-indent|(?:right|bottom)\s*:\s*-", re.I)
+_ABOUT_SHOWING = re.compile(  # not `margin-top`: it shows nothing again
+    r"(?<![\w-])(?:(?:display|visibility|font-size|left|top|text-indent)\s*:|(?:right|bottom)\s*:\s*-)", re.I
+)
 
 
 def _unescape(match: re.Match[str]) -> str:

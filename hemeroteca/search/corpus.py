@@ -34,7 +34,8 @@ MAX_LINE = 64 << 20  # bytes; more is no document, and a line is held in memory
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 _COMMIT_EVERY = 50_000  # documents of a long import become findable, and safe, in steps
-_SAMPLE = 300  # documents from which the language of a collection is told
+_SAMPLE = 300  # documents from which the language of a collection is told …
+_COMMON = 0.6  # … and the part of them that must be in it
 RANKING_ONLY = SearchOptions(group=False, diverse=False, snippets=False, suggest=False, syntax=False, loose=True)
 
 Problem = Callable[[int, str], None]  # told the number of a line and what is wrong with it
@@ -285,13 +286,11 @@ def _document(row: CorpusRow, language: str, collection: str) -> SearchDocument:
 
 def _common_language(sample: list[CorpusRow]) -> str:
     votes = Counter(language_of(f"{row.title} {row.text}") for row in sample if not row.lang)
-    if not votes:
-        return ""
-    language, count = votes.most_common(1)[0]
-    if count < 0.6 * sum(votes.values()):
-        return ""
-    # texts of a few words each say nothing alone, but together they do
-    return language or language_of(" ".join(f"{row.title} {row.text}" for row in sample))
+    mostly = _COMMON * votes.total()
+    if votes.pop("", 0) > mostly:  # texts of a few words each say nothing alone, but together they do
+        return language_of(" ".join(f"{row.title} {row.text}" for row in sample))
+    # those that say nothing speak for no other language
+    return next((language for language, count in votes.items() if count >= _COMMON * votes.total()), "")
 
 
 def _host(url: str) -> str:

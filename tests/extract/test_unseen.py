@@ -7,6 +7,7 @@ from hemeroteca import extract
 STYLE = """<style>
  /* .comment { display: none } */
  .spam, div.trap { display: none !important } #offscreen { position: absolute; left: -9999px }
+ .spam { margin-top: 1em; padding-left: 2px } #offscreen { border-top: 0 } #beside { right: -9999px }
  .tab { display: none } .tab.active { display: block }
  @media print { .printed { display: none } } .small { font-size: 0 } a:hover .tip { display: none }
 </style>"""
@@ -19,7 +20,15 @@ def read(body: str, head: str = STYLE) -> extract.Document:
 
 @pytest.mark.parametrize(
     "attributes",
-    ['class="spam"', "class='big spam'", "class=spam", 'title="x" class="a trap b"', 'id="offscreen"', 'class="small"'],
+    [
+        'class="spam"',
+        "class='big spam'",
+        "class=spam",
+        'title="x" class="a trap b"',
+        'id="offscreen"',
+        'class="small"',
+        'id="beside"',
+    ],
 )
 def test_what_the_style_sheet_hides_is_not_read(attributes):
     document = read(f'<div {attributes}>word <a href="/bait">word</a></div><p>also seen</p>')
