@@ -95,7 +95,8 @@ def test_an_option_before_its_command_is_told_where_it_goes(words):
 
 
 MANY = """
-import json, sys
+import json, os, sys
+os.umask(0o022)
 from tests.cli.test_walk import call
 from hemeroteca.cli.common import setup
 setup()
@@ -378,18 +379,21 @@ def test_every_command_that_hands_out_a_file_is_among_them():
 
 
 def hands_out_safely(data, order, target):
+    """Into a file that is not there, into one that is, and into one that may be replaced; then to standard output."""
     name = target.name
-    main = "import os; os.umask(0o022); from hemeroteca.cli import main; main()"
-    run(main, data, *order, target)
+    kept, replaced = (target.parent / folder / name for folder in ("kept", "replaced"))
+    for file in (kept, replaced):
+        file.parent.mkdir()
+        file.write_bytes(b"mine")
+    lines = [[*order, str(target)], [*order, str(kept)], [*order, str(replaced), "--force"]]
+    ended = [json.loads(line) for line in run(MANY, data, json.dumps(lines)).stdout.splitlines()]
+    assert [code for _, code, _, _ in ended] == [0, 1, 0], ended
     assert stat.S_IMODE(target.stat().st_mode) == 0o644
-    before = target.read_bytes()
-    assert before
-    target.write_bytes(b"mine")
-    refused = run(main, data, *order, target, code=1)
-    assert "--force" in refused.stderr
-    assert target.read_bytes() == b"mine"
-    run(main, data, *order, target, "--force")
-    assert target.read_bytes() != b"mine"
+    assert target.read_bytes()
+    assert "--force" in ended[1][3]
+    assert kept.read_bytes() == b"mine"
+    assert replaced.read_bytes() != b"mine"
+    main = "from hemeroteca.cli import main; main()"
     format_ = {"warc.gz": "warc", "csv": "csv", "geojson": "geojson"}.get(name.partition(".")[2])
     more = ["--format", format_] if format_ and order[1] == "export" and order[0] != "watch" else []
     shown = subprocess.run(
