@@ -77,7 +77,8 @@ def test_a_copy_finds_what_was_captured_before_it_was_made(killed: Path, tmp_pat
     run(killed, "backup", tmp_path / "copy")
     for data in (tmp_path / "copy", killed):
         assert "http://example.org/" in run(data, "search", "despues").stdout
-        assert "0 results" in run(data, "search", "antes").stdout
+        assert run(data, "search", "antes").stdout == "0 results\n`--versions` looks in past versions of pages too\n"
+        assert "http://example.org/" in run(data, "search", "antes", "--versions").stdout
 
 
 def test_an_import_after_a_kill_does_not_hide_what_the_index_lacks(killed: Path, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ def find(
     json: common.Json = False,
 ) -> None:
     """Look something up (the word `find` may be left out)."""
+    from hemeroteca.search.index.version_index import has_versions
     from hemeroteca.search.preferences import load_preferences
     from hemeroteca.search.results import SearchOptions
 
@@ -52,6 +53,8 @@ def find(
         _show(hit, searcher.of_versions)
     about = "" if found.exact else "about "
     typer.echo(f"{about}{found.total:,} results" if found.total != 1 else "1 result")
+    if not found.total and not searcher.of_versions and has_versions(path):
+        typer.echo("`--versions` looks in past versions of pages too")
     for name, counts in found.facets.items():
         if counts:
             listed = ", ".join(f"{value or '?'} {count:,}" for value, count in counts)
