@@ -19,6 +19,7 @@ SHAPES = shapes(
         gettext_noop("limit of %s seconds reached"),
         gettext_noop("all hosts left ask to be left alone until %s"),
         gettext_noop("%s addresses are held back as a possible trap"),
+        gettext_noop("%s addresses that were held back"),
         gettext_noop("%s addresses that were held back: %s"),
         gettext_noop("trap: pages like %s bring nothing new"),
         gettext_noop("trap: the pages that lead there all say the same"),

@@ -204,7 +204,8 @@ def take_held(actor: Actor, crawl_id: int, host: str = "", reason: str = "", lim
         if options.watch is None:
             crawl.state, crawl.stop_requested, crawl.stop_reason = Crawl.State.RUNNING, False, ""
         crawl.save()
-        note_event(crawl_id, "taken", actor, f"{taken} addresses that were held back: {host} {reason}".strip())
+        of = f": {host} {reason}".rstrip() if host or reason else ""
+        note_event(crawl_id, "taken", actor, f"{taken} addresses that were held back{of}")
     return taken
 
 

@@ -26,6 +26,7 @@ from hemeroteca.jobs.models import Job, JobLine
         ("stopped by a person", "lo detuvo una persona"),
         ("12 pages, 3 failed; limit of 12 pages reached", "12 páginas, 3 fallidas; se alcanzó el límite de 12 páginas"),
         ("timeout (2 addresses left the queue)", "timeout (2 direcciones salieron de la cola)"),
+        ("5 addresses that were held back", "5 direcciones retenidas"),
         (
             "5 addresses that were held back: a.example trap: pages like /{n} bring nothing new",
             "5 direcciones retenidas: a.example: las páginas como /{n} no traen nada nuevo",
