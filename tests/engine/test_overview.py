@@ -63,6 +63,6 @@ def test_addresses_that_clients_of_the_fleet_asked_for_are_counted_but_not_shown
         page = Page.objects.create(key=number + 900, url=f"https://example.org/{number}", host=host)
         QueuedVisit.objects.create(crawl=crawl, page=page, host=host, state=State.FAILED, reason=reason)
     told = {one.reason: (one.pages, one.example) for one in status().reasons}
-    assert told["timeout"] == (2, "https://example.org/2: timeout: c")
+    assert told["timeout"] == (2, "https://example.org/2: c")
     assert told["dns"] == (1, "")
     assert {visit.crawl_id for visit in queries.visits(100)} == {ours.pk}
