@@ -26,6 +26,13 @@ PAGES = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MAP = re.compile(r"^```\nhemeroteca/\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
+def lay_out(folder, files):
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
 def test_no_two_modules_have_one_name():
     assert not modules_named_twice(CODE)
 
@@ -47,10 +54,7 @@ def test_what_is_named_twice_is_noticed(tmp_path):
         "watch/migrations/0001_initial.py": "class Migration: ...",
         "api/models.py": "class Job: ...",
     }
-    for name, text in files.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    lay_out(tmp_path, files)
     assert modules_named_twice(tmp_path) == {
         "jobs": ["jobs", "watch/jobs.py"],
         "robots": ["frontier/robots.py", "urls/robots.py"],
@@ -89,10 +93,7 @@ def test_a_write_to_the_table_of_another_room_is_noticed(tmp_path):
         "fleet/orders.py": "from hemeroteca.jobs.models import Job as Work\nWork.objects.filter(pk=1).update(state=2)",
         "cli/job.py": "def show():\n    from hemeroteca.jobs.models import Job\n    return Job.objects.filter(pk=1)",
     }
-    for name, text in files.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    lay_out(tmp_path, files)
     assert tables_written_from_elsewhere(tmp_path) == ["fleet/orders.py:2 writes Job of jobs"]
 
 

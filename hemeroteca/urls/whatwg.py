@@ -105,7 +105,8 @@ def not_typed(text: str) -> str:
 
 def with_login(url: str) -> str:
     """The message for an address with a user name or a password in it; which it does not repeat."""
-    host = _AUTHORITY(url)[1].rpartition("@")[2]  # type: ignore[index]  # it has one: where the login stands
+    found = _AUTHORITY(url)
+    host = found[1].rpartition("@")[2] if found else ""
     login = f"hemeroteca site set {host.partition(':')[0][:100]} username=… password=…"
     return f"the address at {host[:100]} has a login in it, which addresses are kept without; `{login}` sets it"
 

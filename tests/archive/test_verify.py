@@ -1,6 +1,7 @@
 """The index can be checked against the files, repaired from them, and made again from them alone."""
 
 import random
+from operator import itemgetter
 
 import pytest
 from hypothesis import given, settings
@@ -114,8 +115,8 @@ def test_a_repair_that_was_ended_early_leaves_versions_right(archive):
     with pytest.raises(KeyboardInterrupt):
         verify(archive.folder, repair=True, progress=cancelled)
     assert verify(archive.folder, repair=True).added < len(before)
-    key = lambda row: (row["warc_name"], row["offset"])  # noqa: E731
-    assert sorted(rows(), key=key) == sorted(before, key=key)
+    place = itemgetter("warc_name", "offset")
+    assert sorted(rows(), key=place) == sorted(before, key=place)
 
 
 def test_reading_heads_only_gives_the_same_index(archive):
