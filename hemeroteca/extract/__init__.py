@@ -16,17 +16,17 @@ from hemeroteca.lazy import lazily
 
 if TYPE_CHECKING:
     from hemeroteca.extract.decode import decode_body
-    from hemeroteca.extract.document import Document, Leads, Limits, Link, Place
+    from hemeroteca.extract.document import Document, Leads, Limits, Link, PackedLinks, Place
     from hemeroteca.extract.readers import Content, Reader, kind_of, media_type, read, register, unregister
 else:
     __getattr__ = lazily(
         __name__,
         decode="decode_body",
-        document="Document Leads Limits Link Place",
+        document="Document Leads Limits Link PackedLinks Place",
         readers="Content Reader kind_of media_type read register unregister",
     )
 
 __all__ = [
-    "Content", "Document", "Leads", "Limits", "Link", "Place", "Reader", "decode_body", "kind_of", "media_type", "read",
-    "register", "unregister",
+    "Content", "Document", "Leads", "Limits", "Link", "PackedLinks", "Place", "Reader", "decode_body", "kind_of",
+    "media_type", "read", "register", "unregister",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """What `read` returns, and the limits it keeps."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -46,6 +46,29 @@ class Link(msgspec.Struct, array_like=True, gc=False):
     priority: float = 0.5  # sitemaps
 
 
+_link = msgspec.msgpack.Decoder(Link).decode
+
+
+class PackedLinks(msgspec.Struct, array_like=True, gc=False):
+    """The links of a page as the compiled reader packs them: a link is made when it is looked at."""
+
+    packed: bytes
+    ends: bytes  # where each ends, four bytes each
+
+    def __len__(self) -> int:
+        return len(self.ends) // 4
+
+    def __iter__(self) -> Iterator[Link]:
+        start = 0
+        for end in memoryview(self.ends).cast("I"):
+            yield _link(self.packed[start:end])
+            start = end
+
+    def __getitem__(self, number: int) -> Link:
+        ends = memoryview(self.ends).cast("I")
+        return _link(self.packed[ends[number - 1] if number else 0 : ends[number]])
+
+
 class Place(NamedTuple):
     """Where a page lies, for those who want to know where its links lead."""
 
@@ -60,7 +83,11 @@ class Leads(msgspec.Struct, array_like=True, gc=False):
     keys: bytes  # of the canonical address of each link, in their order
     edges: bytes  # keys of other pages that this one recommends, as the link graph takes them …
     hosts: bytes  # … and of their hosts
-    places: bytes  # of the links to them with a short text, four bytes each
+    places: bytes  # of the links to them with a short text, four bytes each …
+    marks: bytes  # … and a key for each of these links and texts
+    pages: bytes  # for each link whether it is one to a page: 1 or 0
+    shown: str  # what the page shows (`ingest.fingerprints`), a line break before each …
+    named: str  # … and how it calls what it leads to
 
 
 class Document(msgspec.Struct):
@@ -77,7 +104,8 @@ class Document(msgspec.Struct):
     language: str = ""  # two letters; empty when unknown
     published: int = 0  # ms since 1970, UTC; 0 unknown
     author: str = ""
-    links: list[Link] = []
+    listed: list[Link] = []  # its links, where they have been looked at …
+    packed: PackedLinks | None = None  # … and where that is put off
     canonical: str | None = None
     base: str | None = None
     noindex: bool = False
@@ -85,8 +113,19 @@ class Document(msgspec.Struct):
     noarchive: bool = False
     refresh: str | None = None
     notes: list[str] = []
-    leads: Leads | None = None  # when asked for, and all links are plain
+    leads: Leads | None = None  # of packed links, when asked for and all are plain
     finds: dict[str, Any] = {}  # of readers of other rooms, by name; anything msgpack can carry
+
+    @property
+    def links(self) -> list[Link]:
+        """All of them, in the order of the document."""
+        if self.packed is not None and not self.listed:
+            self.listed = list(self.packed)
+        return self.listed
+
+    @links.setter
+    def links(self, links: list[Link]) -> None:
+        self.listed, self.packed, self.leads = links, None, None
 
     def note(self, reason: str) -> None:
         """Record why something was left out, once."""

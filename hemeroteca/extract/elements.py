@@ -103,7 +103,7 @@ def narrow(
         page = f"<html><body>{_inner(tree.body)}</body></html>"
     root = tree.document.first_element_child
     declared = (root.getattr("lang") or root.getattr("xml:lang") or "") if root is not None else ""
-    again = Document(kind=document.kind, links=[], notes=[])
+    again = Document(kind=document.kind, notes=[])
     read_html(page.encode("utf-8", "replace"), again, _LIMITS, declared or content_language, False)
     document.text, document.main = again.text, again.main
     document.headings, document.language = again.headings, again.language

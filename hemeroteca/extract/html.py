@@ -147,14 +147,15 @@ def _fill(document: Document, found: native.Read, data: bytes, limits: Limits, d
         page = _Page(Document(notes=[], published=document.published, author=document.author), limits)
         page.take_facts(found.facts)
         if found.pending:
-            page.replay(found.links)
-            found.links = page.links
+            page.replay(list(found.links))
         if page.document.notes:
             return False
         document.published, document.author = page.document.published, page.document.author
         document.refresh = document.refresh or page.document.refresh
-    document.links = found.links
-    document.leads = found.leads
+    if found.pending:
+        document.links = page.links
+    else:
+        document.packed, document.leads = found.links, found.leads
     document.title = found.title or document.title or found.social_title
     document.description = document.description or found.description
     document.headings = found.headings

@@ -6,13 +6,13 @@
 import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import re2
 
 import hemeroteca
-from hemeroteca.extract.document import Leads, Limits, Link, Place
+from hemeroteca.extract.document import Leads, Limits, PackedLinks, Place
 
 OFF = "HEMEROTECA_NATIVE"  # set to 0: pages are read without it
 
@@ -34,7 +34,7 @@ class Read(msgspec.Struct, array_like=True, gc=False):
     headings: str
     text: str
     main: str | None  # None: the same as `text`
-    links: list[Link]
+    links: PackedLinks
     canonical: str | None
     base: str | None
     noindex: bool
@@ -60,8 +60,8 @@ def load() -> Any:
 
 
 _NAMES = (
-    "Passage", "Reader", "Signs", "Terms", "WordWeights",
-    "cut", "fingerprints", "is_stuffed", "link_features", "simhash",
+    "KeySet", "Passage", "Reader", "Signs", "Terms", "WordWeights",
+    "cut", "fingerprints", "is_stuffed", "link_features", "mark", "simhash",
 )  # fmt: skip
 _module = load()
 _decode = msgspec.msgpack.Decoder(Read).decode
@@ -94,6 +94,11 @@ def is_stuffed(text: str, share: float, distinct: float, most: int) -> bool | No
     return None if _module is None else _module.is_stuffed(text, share, distinct, most)
 
 
+def mark(target: int, text: str) -> int:
+    """A key for a link with this text."""
+    return target ^ hash(text) if _module is None else _module.mark(target, text)
+
+
 def cut(answer: bytes) -> tuple[bytes, list[Any]] | None:
     """An answer of a wiki without its texts, and these (`lake.revisions.Passage`); see native/src/passages.rs.
 
@@ -106,6 +111,28 @@ def cut(answer: bytes) -> tuple[bytes, list[Any]] | None:
 Terms: Any = getattr(_module, "Terms", None)
 WordWeights: Any = getattr(_module, "WordWeights", None)
 link_features: Any = getattr(_module, "link_features", None)
+
+
+class KeySet(set[int]):
+    """Keys that were met. Lists of keys are bytes, eight a key."""
+
+    def missing(self, keys: bytes) -> list[int]:
+        """Which of these keys are not in the set, by their places."""
+        return [place for place, key in enumerate(memoryview(keys).cast("q")) if key not in self]
+
+    def add_missing(self, keys: bytes, most: int) -> list[int]:
+        """The same, `most` at most, which are in the set from now on."""
+        found: list[int] = []
+        for place, key in enumerate(memoryview(keys).cast("q")):
+            if len(found) < most and key not in self:
+                self.add(key)
+                found.append(place)
+        return found
+
+
+def key_set() -> KeySet:
+    """An empty one; the compiled one looks up all links of a page at once."""
+    return KeySet() if _module is None else cast(KeySet, _module.KeySet())
 
 
 class Signs:

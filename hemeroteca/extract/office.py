@@ -303,7 +303,7 @@ def _book(package: _Package) -> None:
         if package.full:
             break
         name = posixpath.normpath(posixpath.join(folder, unquote(spine.files.get(identifier, ""))))
-        chapter = Document(kind="xhtml", links=[], notes=[])
+        chapter = Document(kind="xhtml", notes=[])
         read_html(package.part(name)[: package.limits.html_bytes], chapter, package.limits, "", False)
         package.headings += (
             chapter.headings.split("\n")[:50] if chapter.headings and len(package.headings) < 200 else []

@@ -147,7 +147,7 @@ def read(
         want_context=want_context,
         place=place,
     )
-    document = Document(media_type=content.media_type, links=[], notes=[])
+    document = Document(media_type=content.media_type, notes=[])
     if body.startswith(_GZIP):  # sitemap.xml.gz and the like: compressed by the author, not by the server
         body, note = decode_body(body, "gzip", limits.xml_bytes)
         if note:

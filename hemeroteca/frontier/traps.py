@@ -49,17 +49,14 @@ class Repeats:
         _remember(self._shapes, (host, shape), (stale + 1, led_on))
         held = {}
         for lead, its_shape in shapes.items():
-            if reason := self._closed(host, its_shape):
+            if reason := self.closed(host, its_shape):
                 held[lead] = reason
             elif times > self._cap and not self._may_lead_to(host, its_shape):
                 held[lead] = "trap: the pages that lead there all say the same"
         return held
 
-    def closed(self, host: int, url: str) -> str:
-        """The reason why an address of this host should be held back; empty for nearly all."""
-        return self._closed(host, urls.shape(url))
-
-    def _closed(self, host: int, shape: str) -> str:
+    def closed(self, host: int, shape: str) -> str:
+        """The reason why addresses of this host and shape should be held back; empty for nearly all."""
         if self._shapes.get((host, shape), (0, 0))[1] < self._run:
             return ""
         return f"trap: pages like {shape[:200]} bring nothing new"
@@ -96,7 +93,9 @@ class Traps:
         return held | self._same.judge(host, shape, times, shapes) if times > 1 else held
 
     def closed(self, host: int, url: str) -> str:
-        return self._same.closed(host, url) or self._near.closed(host, url)
+        """The reason why an address of this host should be held back; empty for nearly all."""
+        shape = urls.shape(url)
+        return self._same.closed(host, shape) or self._near.closed(host, shape)
 
 
 def _remember(table: "OrderedDict[Key, Value]", key: Key, value: Value) -> None:

@@ -5,6 +5,7 @@ from array import array
 from functools import lru_cache
 
 from hemeroteca import extract, urls
+from hemeroteca.extract.native import KeySet, key_set, mark
 from hemeroteca.ingest.ingested import Edges, Ingested
 from hemeroteca.ingest.rules import CrawlRules, Rules
 from hemeroteca.ingest.search_document import document_key
@@ -27,15 +28,15 @@ class Links:
     def __init__(self) -> None:
         self._crawls: dict[int, CrawlRules] = {}
         self._scopes: dict[int, urls.ScopeMatcher] = {}
-        self._sent: dict[int, set[int]] = {}
-        self._outside: dict[int, set[int]] = {}  # links that lead out of the crawl, wherever they stand
-        self._texts: set[int] = set()  # of links sent already, by the hash of target and text
+        self._sent: dict[int, KeySet] = {}
+        self._outside: dict[int, KeySet] = {}  # links that lead out of the crawl, wherever they stand
+        self._texts: KeySet = key_set()  # of links sent already, by the hash of target and text
 
     def learn(self, crawl: CrawlRules) -> None:
         self._crawls[crawl.crawl] = crawl
         self._scopes[crawl.crawl] = urls.ScopeMatcher(crawl.options.scope)
-        self._sent[crawl.crawl] = set()
-        self._outside[crawl.crawl] = set()
+        self._sent[crawl.crawl] = key_set()
+        self._outside[crawl.crawl] = key_set()
 
     def forget(self, crawl: int) -> None:
         for table in (self._crawls, self._scopes, self._sent, self._outside):
@@ -88,21 +89,17 @@ class Links:
         """Fill `candidates` and `edges`. `again`: also with links that were sent before (another page that leads to an
         address may promise more)."""
         known = self._sent.get(rules.crawl)
-        outside = self._outside.get(rules.crawl, set())
+        outside = self._outside.get(rules.crawl)
         address = capture.dom_url
         base = urls.resolve_links(address, [document.base])[0] if document.base else None
-        links = document.links
-        leads = document.leads
-        if leads is not None:  # only what is new need be looked at more closely
-            keys = memoryview(leads.keys).cast("q").tolist()
-            every = links
+        leads, packed = document.leads, document.packed
+        if leads is not None and packed is not None:  # only what is new need be looked at more closely
+            keys, pages = memoryview(leads.keys).cast("q"), leads.pages
             links = []
-            if known is not None:
-                links = [
-                    link
-                    for link, key in zip(every, keys, strict=True)
-                    if key not in known and (key not in outside or link.kind != "page")
-                ]
+            if known is not None and outside is not None:
+                links = [packed[at] for at in known.missing(leads.keys) if not pages[at] or keys[at] not in outside]
+        else:
+            links = document.links
         resolved = urls.resolve_targets(base or address, [link.href for link in links]) if links else []
         if (
             rules.crawl
@@ -110,13 +107,13 @@ class Links:
             and (options := self._crawls[rules.crawl].options).watch is not None
         ):
             named = keys if leads is not None else [found[1] if found is not None else 0 for found in resolved]
-            pairs = zip(every if leads is not None else links, named, strict=True)
+            pairs = zip(document.links, named, strict=True)
             needed = dict.fromkeys(key for link, key in pairs if key and link.kind == NEEDED)
             result.requisites = list(needed)[:MAX_NEEDED] if options.requisites else []
-        texts = self._texts if rules.crawl else set()  # what is read again is sent whole
+        texts = self._texts if rules.crawl else key_set()  # what is read again is sent whole
         if capture.status == 200 and not nofollow and document.kind != "sitemap":
-            if leads is not None:
-                result.edges = edges_known(rules.host, every, keys, leads, texts)
+            if leads is not None and packed is not None:
+                result.edges = edges_known(rules.host, packed, leads, texts)
             else:
                 result.edges = edges_of(rules.key, rules.host, links, resolved, texts)
         if known is not None:
@@ -208,7 +205,7 @@ class Links:
 
 
 def edges_of(
-    key: int, host: str, links: list[extract.Link], resolved: list[urls.Target | None], sent: set[int]
+    key: int, host: str, links: list[extract.Link], resolved: list[urls.Target | None], sent: KeySet
 ) -> Edges | None:
     """The links to other pages, those of the text first; `sent` remembers which of their texts are known."""
     main: dict[int, int] = {}
@@ -224,8 +221,8 @@ def edges_of(
         kept = main if link.region == "main" else rest
         kept[target] = host_keys.get(target) or _host_key(target, address[0])
         text = link.text
-        if (mark := target ^ hash(text)) not in sent and 1 < len(text) <= 80 and len(texts) < EDGES and target != key:
-            sent.add(mark)
+        if 1 < len(text) <= 80 and len(texts) < EDGES and target != key and (marked := mark(target, text)) not in sent:
+            sent.add(marked)
             texts.append((target, text))
     found = {**main, **rest}
     found.pop(key, None)
@@ -235,18 +232,13 @@ def edges_of(
     return Edges(_own_host_key(host), targets.tobytes(), hosts.tobytes(), texts)
 
 
-def edges_known(
-    host: str, links: list[extract.Link], keys: list[int], leads: extract.Leads, sent: set[int]
-) -> Edges | None:
+def edges_known(host: str, links: extract.PackedLinks, leads: extract.Leads, sent: KeySet) -> Edges | None:
     """As `edges_of`, where the fast path has gathered them already."""
     if len(sent) > TEXTS_REMEMBERED:
         sent.clear()
-    texts: list[tuple[int, str]] = []
-    for place in memoryview(leads.places).cast("I"):
-        target, text = keys[place], links[place].text
-        if (mark := target ^ hash(text)) not in sent and len(texts) < EDGES:
-            sent.add(mark)
-            texts.append((target, text))
+    keys, places = memoryview(leads.keys).cast("q"), memoryview(leads.places).cast("I")
+    new = [places[number] for number in sent.add_missing(leads.marks, EDGES)]
+    texts = [(keys[place], links[place].text) for place in new]
     return Edges(_own_host_key(host), leads.edges, leads.hosts, texts) if leads.edges else None
 
 

@@ -15,12 +15,21 @@ def fingerprints(url: str, document: extract.Document, digest: str) -> tuple[int
     what its bytes say."""
     if document.kind not in ("html", "xhtml"):
         return _hash(digest), _hash(digest)
-    shown = [link.href for link in document.links if link.kind in ("requisite", "frame") and not _FURNITURE(link.href)]
-    named = [link.text for link in document.links if link.kind == "page" and "/" not in link.text]
-    text = "\n".join((document.title, (document.main or document.text)[:LOOKED_AT], *named))
+    shown, named = (document.leads.shown, document.leads.named) if document.leads is not None else _of_links(document)
+    text = f"{document.title}\n{(document.main or document.text)[:LOOKED_AT]}{named}"
     own = {form for text in _NUMBER.findall(url) for form in _forms(text)}
-    after = "\n".join(("", *shown))
-    return native.fingerprints(text, after, own) or _fingerprints(text, after, own)
+    return native.fingerprints(text, shown, own) or _fingerprints(text, shown, own)
+
+
+def _of_links(document: extract.Document) -> tuple[str, str]:
+    """What a page shows, and how it calls what it leads to; a line break before each."""
+    shown, named = [""], [""]
+    for link in document.links:
+        if link.kind in ("requisite", "frame") and not _FURNITURE(link.href):
+            shown.append(link.href)
+        elif link.kind == "page" and "/" not in link.text:
+            named.append(link.text)
+    return "\n".join(shown), "\n".join(named)
 
 
 def _fingerprints(text: str, after: str, own: set[str]) -> tuple[int, int]:

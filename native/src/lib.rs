@@ -27,7 +27,7 @@ mod wording;
 
 pub use focus::{Link, Terms, Weights, features};
 pub use likeness::{simhash, without_digits};
-pub use page::{Limits, read};
+pub use page::{Limits, mark, read};
 pub use passages::{Passage, cut, unescape};
 pub use source::Reason;
 pub use targets::Place;

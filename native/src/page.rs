@@ -8,6 +8,8 @@ mod stack;
 mod start_tags;
 mod tokens;
 
+pub use leads::mark;
+
 use std::borrow::Cow;
 
 use foldhash::{HashMap, HashSet};

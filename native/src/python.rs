@@ -9,12 +9,14 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
-use crate::{Limits, Place, focus, likeness, passages, read, wording};
+use crate::{Limits, Place, focus, likeness, page, passages, read, wording};
 
 #[pymodule]
 mod hemeroteca_native {
     #[pymodule_export]
-    use super::{Passage, Reader, Signs, Terms, WordWeights, cut, fingerprints, is_stuffed, link_features, simhash};
+    use super::{
+        KeySet, Passage, Reader, Signs, Terms, WordWeights, cut, fingerprints, is_stuffed, link_features, mark, simhash,
+    };
 
     #[pymodule_export]
     #[expect(non_upper_case_globals)]
@@ -99,10 +101,59 @@ fn fingerprints(text: &[u8], shown: &[u8], own: HashSet<String>) -> (u64, u64) {
     wording::fingerprints(&String::from_utf8_lossy(text), shown, &own)
 }
 
+/// A key for a link with this text: that of `Leads.marks`.
+#[pyfunction]
+fn mark(target: i64, text: &str) -> i64 {
+    page::mark(target, text)
+}
+
 /// See `search.index.document_fields`.
 #[pyfunction]
 fn is_stuffed(text: &str, share: f64, distinct: f64, most: usize) -> bool {
     wording::is_stuffed(text, share, distinct, most)
+}
+
+/// Keys that were met: `native.KeySet`. Lists of keys are bytes, eight a key.
+#[pyclass]
+struct KeySet(foldhash::HashSet<i64>);
+
+#[pymethods]
+impl KeySet {
+    #[new]
+    fn new() -> KeySet {
+        KeySet(foldhash::HashSet::default())
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __contains__(&self, key: i64) -> bool {
+        self.0.contains(&key)
+    }
+
+    fn add(&mut self, key: i64) {
+        self.0.insert(key);
+    }
+
+    fn clear(&mut self) {
+        self.0 = foldhash::HashSet::default();
+    }
+
+    /// Which of these keys are not in the set, by their places.
+    fn missing(&self, keys: &[u8]) -> Vec<usize> {
+        each_key(keys).enumerate().filter(|(_, key)| !self.0.contains(key)).map(|(place, _)| place).collect()
+    }
+
+    /// The same, `most` at most, which are in the set from now on.
+    fn add_missing(&mut self, keys: &[u8], most: usize) -> Vec<usize> {
+        let new = each_key(keys).enumerate().filter(|&(_, key)| self.0.insert(key));
+        new.map(|(place, _)| place).take(most).collect()
+    }
+}
+
+fn each_key(keys: &[u8]) -> impl Iterator<Item = i64> {
+    keys.chunks_exact(8).map(|bytes| i64::from_ne_bytes(bytes.try_into().unwrap_or_default()))
 }
 
 /// Byte strings that are looked for together.

@@ -59,20 +59,29 @@ pub fn is_stuffed(text: &str, share: f64, distinct: f64, most: usize) -> bool {
         all > 0 && (often as f64 >= share * all as f64 || different as f64 <= distinct * all.min(most) as f64)
     };
     // Words that share a heap make it larger and the heaps fewer: what is not stuffed by heaps is not by words.
-    let mut heaps = [0_usize; 4096];
-    let mut all = 0;
+    let mut heaps = [0_u32; 4096];
+    let (mut all, mut used, mut often) = (0, 0, 0);
     words(text, |word| {
-        let mark = word.iter().take(8).fold(word.len() as u64, |mark, &sign| mark << 8 | u64::from(sign));
-        heaps[(mark.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize] += 1;
+        let heap = &mut heaps[(mark(word).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize];
+        *heap += 1;
+        used += usize::from(*heap == 1);
+        often = often.max(*heap);
         all += 1;
     });
-    let used = heaps.iter().filter(|&&times| times > 0).count();
-    if !judge(all, used, heaps.iter().copied().max().unwrap_or(0)) {
+    if !judge(all, used, often as usize) {
         return false;
     }
     let mut times: HashMap<&[u8], usize, FixedState> = HashMap::default();
     words(text, |word| *times.entry(word).or_default() += 1);
     judge(all, times.len(), times.values().copied().max().unwrap_or(0))
+}
+
+/// The first bytes of a word and its length.
+fn mark(word: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    let count = word.len().min(8);
+    first[..count].copy_from_slice(&word[..count]);
+    u64::from_le_bytes(first) ^ (word.len() as u64) << 56
 }
 
 fn words<'t>(text: &'t str, mut found: impl FnMut(&'t [u8])) {

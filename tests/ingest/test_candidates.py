@@ -43,8 +43,9 @@ def agree(url: str, body: bytes) -> bool:
     resolved = urls.resolve_targets(url, [link.href for link in document.links])
     keys = memoryview(document.leads.keys).cast("q").tolist()
     assert keys == [target and target.key for target in resolved]
-    expected = edges_of(key, host, document.links, resolved, set())
-    assert edges_known(host, document.links, keys, document.leads, set()) == expected
+    expected = edges_of(key, host, document.links, resolved, native.key_set())
+    assert document.packed is not None
+    assert edges_known(host, document.packed, document.leads, native.key_set()) == expected
     return True
 
 

@@ -13,7 +13,7 @@ const NAMES_LOOKED_AT: usize = 300;
 
 /// What was read, in the order of the fields of `extract.native.Read`.
 #[derive(Serialize)]
-struct Answer<'p, 'a> {
+struct Answer<'p> {
     doubtful: bool,
     pending: bool,
     title: String,
@@ -21,7 +21,7 @@ struct Answer<'p, 'a> {
     headings: String,
     text: String,
     main: Option<String>,
-    links: &'p [Link<'a>],
+    links: PackedLinks,
     canonical: &'p Option<String>,
     base: &'p Option<String>,
     noindex: bool,
@@ -32,6 +32,28 @@ struct Answer<'p, 'a> {
     social_title: &'p str,
     cut: bool,
     leads: Option<Leads>,
+}
+
+/// Each link for itself, so that Python makes only those it looks at; with the place where each ends.
+#[derive(Serialize)]
+struct PackedLinks {
+    #[serde(with = "serde_bytes")]
+    packed: Vec<u8>,
+    #[serde(with = "serde_bytes")]
+    ends: Vec<u8>,
+}
+
+impl PackedLinks {
+    fn new(links: &[Link]) -> Plain<PackedLinks> {
+        let mut serializer = rmp_serde::Serializer::new(Vec::with_capacity(links.len() * 64));
+        let mut ends = Vec::with_capacity(links.len() * 4);
+        for link in links {
+            link.serialize(&mut serializer).map_err(|_| Reason::Limit)?;
+            let end = u32::try_from(serializer.get_ref().len()).map_err(|_| Reason::Limit)?;
+            ends.extend(end.to_ne_bytes());
+        }
+        Ok(PackedLinks { packed: serializer.into_inner(), ends })
+    }
 }
 
 /// As `document.Link`, without what is as usual at its end.
@@ -105,7 +127,7 @@ impl<'a> Page<'a> {
             headings,
             text,
             main,
-            links: &self.links,
+            links: PackedLinks::new(&self.links)?,
             canonical: &self.canonical,
             base: &self.base,
             noindex: self.noindex,
