@@ -78,7 +78,7 @@ class Intake:
             return
         capture = Capture.fetched(visit.url, result)
         rules = self._rules(visit, result, run)
-        capture.device = self._engine.fleet.vouchers(visit)
+        capture.device = self._engine.fleet.answers.vouchers(visit)
         if rendered is not None:
             self._add_rendered(capture, rules, visit, rendered)
         elif visit.page and visit.role == UrlRole.PAGE and self._frontier.host(visit.host).settings.render == "auto":
