@@ -6,8 +6,10 @@ import json
 import re
 import secrets
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -354,6 +356,16 @@ def fleet_settings() -> FleetSettings:
         return FleetSettings()
 
 
+def recent_settings() -> FleetSettings:
+    """At most two seconds old: a lease does not read them each time."""
+    return _settings_at(int(time.monotonic() / 2), settings.CONFIG.data)
+
+
+@lru_cache(maxsize=1)
+def _settings_at(moment: int, data: object) -> FleetSettings:
+    return fleet_settings()
+
+
 def change_settings(actor: Actor, changes: dict[str, Any]) -> FleetSettings:
     """Everybody obeys within seconds; nothing is restarted."""
     require(actor, "fleet.operate")
@@ -377,6 +389,7 @@ def change_settings(actor: Actor, changes: dict[str, Any]) -> FleetSettings:
         merged = {**msgspec.to_builtins(fleet_settings()), **changes}
         kept = msgspec.convert(merged, FleetSettings, strict=False)
         Setting.objects.update_or_create(pk=1, defaults={"values": msgspec.to_builtins(kept), "changed_ms": now_ms()})
+    _settings_at.cache_clear()
     audit(actor.name, "set", ", ".join(f"{name}={value}" for name, value in changes.items()))
     return kept
 

@@ -24,8 +24,7 @@ def reads(monkeypatch):
     monkeypatch.setattr(heavy_reads, "_READS", found := heavy_reads.Reads(at_once=1))
     monkeypatch.setattr(heavy_reads, "SECONDS", 5.0)
     yield found
-    for process in found._idle:
-        process.end()
+    found.close()
 
 
 def asked_together(paths):
