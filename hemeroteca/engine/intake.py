@@ -166,7 +166,7 @@ class Intake:
             followed=visit.followed,
             include=host.settings.include,
             exclude=host.settings.exclude,
-            obey=not run.options.ignore_robots,
+            obey_robots=not run.options.ignore_robots,
             keep=not visit.served,
             read=bool(visit.page),
         )

@@ -24,7 +24,7 @@ from hemeroteca.accounts import services as accounts
 from hemeroteca.accounts.models import User
 from hemeroteca.clock import now_ms as now_ms  # asked for here by other rooms, too
 from hemeroteca.errors import Busy, Conflict, Invalid, NotFound
-from hemeroteca.fleet import accounting
+from hemeroteca.fleet import credit_ledger
 from hemeroteca.fleet.assignment import STRATEGIES
 from hemeroteca.fleet.models import AuditLine, Client, ClosedHost, Device, LoadTest, Setting, VantageCheck
 from hemeroteca.fleet.protocol import FleetSettings
@@ -248,7 +248,7 @@ def give(actor: Actor, client: Client, amount: float, reason: str = "") -> None:
     if not 0 < amount <= 1e9:
         raise Invalid(f"{amount} credits cannot be given; write a number above 0")
     name = reason or f"give {client.pk} {secrets.token_hex(8)}"
-    accounting.issue(client.pk, round(amount * accounting.UNIT), name[:80])
+    credit_ledger.issue(client.pk, round(amount * credit_ledger.UNIT), name[:80])
 
 
 def client_of(actor: Actor) -> Client:
