@@ -35,7 +35,7 @@ class Intake:
     def __init__(self, engine: "Engine", begun: Sequence[ReaderProcess]) -> None:
         config = engine.config
         self._engine = engine
-        self._max_depth = config.most_depth
+        self._max_depth = config.max_depth
         self._warc_dir = engine.instance.warc_dir
         self._frontier = engine.frontier
         self._noise = engine.ledger.noise

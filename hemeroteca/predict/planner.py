@@ -26,7 +26,7 @@ from . import explanation
 from .calendars import Calendar
 from .evidence import AT, CHUNK
 from .explanation import Reason
-from .hazard import LARGEST
+from .hazard import MAX_LOG
 from .page_table import NEVER, PAGE, SCALES, Bits, Floats, Ints
 from .planner_state import PlannerState
 
@@ -157,7 +157,7 @@ class Planner:
         page = state.pages.rows[slots]
         told = page["told"] > 0
         offset = state.signals.silence(page["site"], page["told"])
-        expected = np.exp(np.clip(state.hazard.log_hazard(x) + np.log(gap) + offset, -14, LARGEST))
+        expected = np.exp(np.clip(state.hazard.log_hazard(x) + np.log(gap) + offset, -14, MAX_LOG))
         lesson = np.minimum(gap, MAX_LESSON)
         # A visit somebody asked for says nothing about how often unannounced ones succeed.
         learn = ~told & (gap < MAX_LESSON)
@@ -285,7 +285,7 @@ class Planner:
     def _chance(self, slots: Ints, x: Floats, gap: Floats) -> Floats:
         told, site = self.state.pages.rows["told"][slots], self.state.pages.rows["site"][slots]
         log = self.state.hazard.log_hazard(x) + np.log(gap) + self.state.signals.silence(site, told)
-        unchanged = np.exp(-np.exp(np.clip(log, -14, LARGEST)))
+        unchanged = np.exp(-np.exp(np.clip(log, -14, MAX_LOG)))
         return (1 - unchanged * self.state.signals.doubt(site, told)).astype(np.float32)
 
     def _again(self, x: Floats) -> Floats:
@@ -293,7 +293,7 @@ class Planner:
         log = self.state.hazard.log_hazard(x)
         for name, then in (("gap", 0.0), ("never-changed", 0.0), ("aftershock", np.log(np.log(2.0)))):
             log += np.float32(self.state.hazard.weights[AT[name]]) * (np.float32(then) - x[:, AT[name]])
-        return (-np.expm1(-np.exp(np.clip(log, -14, LARGEST)))).astype(np.float32)
+        return (-np.expm1(-np.exp(np.clip(log, -14, MAX_LOG)))).astype(np.float32)
 
     def _move_neighbours(self, slots: Ints, hit: Bits, day: float) -> None:
         """Re-score, between two plans, the pages that a change just seen speaks about."""
