@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CODE = ROOT / "hemeroteca"
 TESTS = ROOT / "tests"
-MAX_PRIVATE = 64  # names that tests reach though they are private; let it fall, never rise
+MAX_PRIVATE = 62  # names that tests reach though they are private; let it fall, never rise
 FACES = {"cli", "api", "console"}  # they name their modules after what they show of the other rooms
 IN_EVERY_ROOM = {  # the same part of each room that has one
     "__init__",

@@ -12,6 +12,7 @@
     kept_history                what the lake holds of an article already
     all_revisions               all articles of a wiki, 500 revisions in a request
     commits                     files into the lake: one transaction, several writers; compaction
+    free_queries                SQL and pipelines of whoever may;  answer_cache: answers kept until the next commit
     query_process               questions of the web process, which must stay small, in a process of their own
     filters                     what revisions a question is about
     metrics                     numbers about articles, in Ibis

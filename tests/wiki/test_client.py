@@ -11,7 +11,7 @@ from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Denied, Invalid, Refused
 from hemeroteca.jobs.models import Job
 from hemeroteca.jobs.workers import machine
-from hemeroteca.wiki import all_revisions, answers, commits, queries, services, wiki_address
+from hemeroteca.wiki import all_revisions, answers, commits, free_queries, queries, services, wiki_address
 from hemeroteca.wiki.budget import MAX_PAID, PAID_MS, RequestBudget, now_ms
 from hemeroteca.wiki.extraction import Extraction, ExtractionOptions
 from hemeroteca.wiki.job_kinds import Extract
@@ -484,7 +484,7 @@ def test_articles_that_another_worker_kept_first_are_read_again_and_counted_once
     assert (other[0]["articles"], other[0]["revisions"], other[0]["texts"]) == (1, 2, 2)
     assert (work.result.articles, work.result.revisions, work.result.texts) == (2, 2, 2)
     assert [row["revid"] for row in queries.every_revision(SYSTEM, {})] == [21, 22, 24, 25]
-    assert queries.sql(SYSTEM, "SELECT count(*), count(DISTINCT sha1) FROM texts").rows == ((4, 4),)
+    assert free_queries.sql(SYSTEM, "SELECT count(*), count(DISTINCT sha1) FROM texts").rows == ((4, 4),)
     assert all(article.complete and article.text_complete for article in Article.objects.all())
 
 
