@@ -114,8 +114,9 @@ for day in range(1, 6):
     keys = rng.choice(n, 4000, replace=False)
     planner.observe(keys, 24.0 * day, rng.random(4000) < 0.1)
 known = rng.random(n) < 0.5  # half of the pages have companions
-planner.companions.page[known] = rng.integers(0, n, (int(known.sum()), planner.companions.page.shape[1]))
-planner.companions.bond[known] = 0.3
+companions = planner.state.companions
+companions.page[known] = rng.integers(0, n, (int(known.sum()), companions.page.shape[1]))
+companions.bond[known] = 0.3
 start = time.process_time()
 planner.plan(150.0, 10_000)
 plan = time.process_time() - start

@@ -52,7 +52,7 @@ class Config:
     )
     host_page_cap: int = setting(1_000_000, "most pages kept per host (trap defence)")
     same_text_cap: int = setting(200, "pages of a host that say the same after which what they lead to is held back")
-    most_depth: int = setting(5000, "links from a seed beyond which a crawl holds pages back")
+    max_depth: int = setting(5000, "links from a seed beyond which a crawl holds pages back")
 
     # watching
     watch_visits_per_day: int = setting(0, "most visits a day of watched pages, all together; 0: no limit")

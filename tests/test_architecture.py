@@ -10,6 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 CODE = ROOT / "hemeroteca"
+TESTS = ROOT / "tests"
+MAX_PRIVATE = 62  # names that tests reach though they are private; let it fall, never rise
 FACES = {"cli", "api", "console"}  # they name their modules after what they show of the other rooms
 IN_EVERY_ROOM = {  # the same part of each room that has one
     "__init__",
@@ -20,6 +22,7 @@ IN_EVERY_ROOM = {  # the same part of each room that has one
     "queries",  # what can be asked
     "job_kinds",  # long work
 }
+MEANT_TO_BE_USED = {"_meta", "_exit", "_create_unverified_context"}
 TABLES = {"Route"}  # rows of a table that is read as one
 WRITES = {"create", "bulk_create", "get_or_create", "update_or_create", "update", "bulk_update", "delete"}
 PAGES = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -67,10 +70,10 @@ def test_what_is_named_twice_is_noticed(tmp_path):
 
 def test_the_map_names_every_room_and_nothing_else():
     (rooms,) = MAP.findall((ROOT / "docs" / "architecture.md").read_text("utf-8"))
-    named = re.findall(r"^  ([a-z_]+(?:/|\.py)) ", rooms, re.MULTILINE)
+    named = re.findall(r"(?:^  |;  )([a-z_]+(?:/|\.py))[ :]", rooms, re.MULTILINE)
     there = {f"{path.parent.name}/" for path in CODE.glob("*/__init__.py")}
-    assert sorted(name for name in named if name.endswith("/")) == sorted(there)
-    assert not [name for name in named if not (CODE / name).exists()]
+    there |= {path.name for path in CODE.glob("*.py") if not path.name.startswith("__")}
+    assert sorted(named) == sorted(there)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -108,6 +111,38 @@ def test_a_value_built_by_position_is_noticed(tmp_path):
         "Route(0, 1, 2, 3, 4, 5)"
     )
     assert built_by_position(tmp_path) == ["visit.py:3 Visit(6 values without a name)"]
+
+
+def test_tests_reach_objects_through_their_public_faces():
+    assert len(private_names_used(TESTS)) <= MAX_PRIVATE
+
+
+def test_a_private_name_that_a_test_uses_is_noticed(tmp_path):
+    (tmp_path / "test_visit.py").write_text(
+        "from hemeroteca.frontier.lease import Lease, _books\nimport os\n"
+        "class Part:\n    def __init__(self):\n        self._own = 1\n"
+        "Lease()._visits\nModel._meta\nLease().__class__\nos._exit(1)"
+    )
+    assert private_names_used(tmp_path) == ["test_visit.py:1 _books", "test_visit.py:6 _visits"]
+
+
+def private_names_used(folder: Path) -> list[str]:
+    """Names with a leading underscore that are taken from another object or module, but for those Django and Python
+    mean to be used."""
+    found = []
+    for path in sources(folder):
+        for node in ast.walk(parsed(path)):
+            names = []
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) not in ("self", "cls"):
+                names = [node.attr]
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hemeroteca"):
+                names = [name.name for name in node.names]
+            found += [
+                f"{path.relative_to(folder)}:{node.lineno} {name}"
+                for name in names
+                if name.startswith("_") and not name.startswith("__") and name not in MEANT_TO_BE_USED
+            ]
+    return sorted(found)
 
 
 def built_by_position(folder: Path) -> list[str]:

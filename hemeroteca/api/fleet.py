@@ -14,7 +14,7 @@ from hemeroteca.api import access
 from hemeroteca.api.shapes import RequestBody, filled
 from hemeroteca.errors import Invalid
 from hemeroteca.fleet import load_tests, queries, services, vantage
-from hemeroteca.fleet.accounting import Kind
+from hemeroteca.fleet.credit_ledger import Kind
 from hemeroteca.fleet.models import Client, LoadTest, VantageCheck
 from hemeroteca.warc.timestamps import moment
 

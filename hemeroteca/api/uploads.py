@@ -10,7 +10,7 @@ from pydantic import Field
 
 from hemeroteca.api import access
 from hemeroteca.api.shapes import RequestBody, filled
-from hemeroteca.archive import incoming
+from hemeroteca.archive import uploads
 from hemeroteca.errors import Invalid
 
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the upload.")]
@@ -36,16 +36,16 @@ class UploadOut(Schema):
 
 def begin(request: HttpRequest, order: UploadIn) -> UploadOut:
     """The same file again (name and size) goes on where it stopped: see `received`."""
-    return _out(incoming.begin(access.caller(request), order.name, order.size, order.digest))
+    return _out(uploads.begin(access.caller(request), order.name, order.size, order.digest))
 
 
 def listing(request: HttpRequest) -> list[UploadOut]:
     """Newest first; administrators see those of others."""
-    return [_out(row) for row in incoming.listed(access.caller(request))]
+    return [_out(row) for row in uploads.listed(access.caller(request))]
 
 
 def one(request: HttpRequest, number: Number) -> UploadOut:
-    return _out(incoming.find(access.caller(request), number))
+    return _out(uploads.find(access.caller(request), number))
 
 
 def part(
@@ -57,13 +57,13 @@ def part(
     try:
         body = request.body
     except RequestDataTooBig:
-        raise Invalid(f"a part has at most {incoming.PART_BYTES:,} bytes (`part_bytes`)")
-    return _out(incoming.add(access.caller(request), number, offset, body))
+        raise Invalid(f"a part has at most {uploads.PART_BYTES:,} bytes (`part_bytes`)")
+    return _out(uploads.add(access.caller(request), number, offset, body))
 
 
 def cancel(request: HttpRequest, number: Number) -> None:
-    incoming.cancel(access.caller(request), number)
+    uploads.cancel(access.caller(request), number)
 
 
 def _out(row: Any) -> UploadOut:
-    return filled(UploadOut, row, id=row.pk, part_bytes=incoming.PART_BYTES, job=row.job or None)
+    return filled(UploadOut, row, id=row.pk, part_bytes=uploads.PART_BYTES, job=row.job or None)

@@ -11,7 +11,7 @@ from pydantic import Discriminator, Field, Tag
 from hemeroteca.api import access
 from hemeroteca.api.shapes import RequestBody, filled
 from hemeroteca.errors import Invalid
-from hemeroteca.wiki import queries, services
+from hemeroteca.wiki import free_queries, queries, services
 
 Job = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the job.")]
 Attribute = Annotated[
@@ -296,9 +296,9 @@ def query(
     _tag(response, "query", order.model_dump_json())
     caller = access.caller(request)
     if order.sql:
-        answer = queries.sql(caller, order.sql)
+        answer = free_queries.sql(caller, order.sql)
     else:
-        answer = queries.pipeline(caller, order.pipeline, order.collection, order.date_format)
+        answer = free_queries.pipeline(caller, order.pipeline, order.collection, order.date_format)
     return QueryOut(columns=list(answer.columns), rows=[list(row) for row in answer.rows], truncated=answer.truncated)
 
 

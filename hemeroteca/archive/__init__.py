@@ -3,7 +3,7 @@
 captures       captures on their way in: records appended, rows that wait for the commit
 payloads       which payloads the archive has already;  versions: which captures differ from the one before
 importing      archives of other tools taken in;  revisits: what repeats, and its original
-incoming       files sent over the network in parts, then imported;  notes: tags and notes of pages
+uploads        files sent over the network in parts, then imported;  notes: tags and notes of pages
 export         captures handed out;  wacz: WACZ written and read, with zipnum;  drafts: files on their way
 selection      which captures an export or a pruning is about;  requisites: what their pages need to be shown
 queries        the index asked by URL, time, digest;  services: its only writer;  cdx, memento: its protocols

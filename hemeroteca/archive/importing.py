@@ -220,7 +220,7 @@ class Importer:
             self._captures.warcs.append(made.source)
             made.discard()
         self._infos.clear()
-        rules = Rules(key=0, host="", digest=digest, obey=False, read=False, keep=original is None)
+        rules = Rules(key=0, host="", digest=digest, obey_robots=False, read=False, keep=original is None)
         done = self._ingest(capture, rules)
         done.size = size
         if original is None and done.records is None:  # a revisit that states no digest looks as if nothing changed

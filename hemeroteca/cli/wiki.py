@@ -309,7 +309,7 @@ def query(
     common.setup(must_exist=True)
     import msgspec
 
-    from hemeroteca.wiki import queries
+    from hemeroteca.wiki import free_queries
 
     if what.endswith(".json"):
         try:
@@ -322,9 +322,9 @@ def query(
             collection = given.get("collection", collection)
             date_format = given.get("date_format", date_format)
             given = given.get("pipeline")
-        answer = queries.pipeline(common.actor(), given, collection, date_format)
+        answer = free_queries.pipeline(common.actor(), given, collection, date_format)
     else:
-        answer = queries.sql(common.actor(), what)
+        answer = free_queries.sql(common.actor(), what)
     for row in answer.rows:
         common.answer(
             json,

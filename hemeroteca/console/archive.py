@@ -586,7 +586,7 @@ SECTION = Section(
         ConsolePage("save", "save", save, "crawl.submit", "crawl.submit"),
         ConsolePage("save/<int:number>", "saving", saving, "crawl.read"),
         ConsolePage("archive/export", "take-away", take_away, "archive.export", "archive.export"),
-        ConsolePage("archive/upload", "uploads", uploads.uploads, "archive.import", "archive.import"),
+        ConsolePage("archive/upload", "uploads", uploads.upload_list, "archive.import", "archive.import"),
         ConsolePage(
             "archive/upload/<int:number>", "upload-part", uploads.upload_part, "archive.import", "archive.import"
         ),

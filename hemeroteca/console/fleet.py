@@ -26,7 +26,7 @@ from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.errors import Invalid, NotFound, Refused
 from hemeroteca.fleet import assignment, fetches, protocol, queries, services, vantage
 from hemeroteca.fleet import load_tests as load_testing
-from hemeroteca.fleet.accounting import Kind
+from hemeroteca.fleet.credit_ledger import Kind
 from hemeroteca.fleet.models import Device
 from hemeroteca.outgoing import download
 from hemeroteca.plain import whole_number

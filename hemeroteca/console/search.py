@@ -30,14 +30,14 @@ from hemeroteca.watch import queries as watch
 from hemeroteca.watch import saved_searches
 
 NEWS = 6  # of each kind on the first page
-LONGEST = 2000  # characters of a query: it stands in every link of the page
-_CUT = Note("only the first {number} characters of the query were read", number=LONGEST)
+MAX_QUERY = 2000  # characters of a query: it stands in every link of the page
+_CUT = Note("only the first {number} characters of the query were read", number=MAX_QUERY)
 
 
 def search(request: HttpRequest) -> HttpResponse:
     sort = request.GET.get("sort", "")
     asked = Asked(
-        query=request.GET.get("q", "").strip()[:LONGEST],
+        query=request.GET.get("q", "").strip()[:MAX_QUERY],
         sort=sort if sort in SORTS else "relevance",
         past=request.GET.get("versions") == "1",
         each=request.GET.get("each") == "1",
@@ -46,7 +46,7 @@ def search(request: HttpRequest) -> HttpResponse:
         days = [_day(request.GET.get(name, "")) for name in ("from", "to")]
         words = re.sub(r"(?<!\S)(?:date|fecha):\S+", "", asked.query).split()
         words += [f"date:{days[0]}..{days[1]}"] if any(days) else []
-        return HttpResponseRedirect(replace(asked, query=" ".join(words)[:LONGEST]).link())
+        return HttpResponseRedirect(replace(asked, query=" ".join(words)[:MAX_QUERY]).link())
     display = display_of(request)
     number = number_in(request.GET.get("p", ""), 1)
     cursor = request.GET.get("cursor", "")[:10_000]
@@ -66,7 +66,7 @@ def search(request: HttpRequest) -> HttpResponse:
                 Actor.of(request.user), asked, ResultsPart(number, cursor, display.page_size), _languages(request)
             )
             context |= _menu(request)
-            if len(request.GET["q"].strip()) > LONGEST:
+            if len(request.GET["q"].strip()) > MAX_QUERY:
                 context["notes"] += translated([_CUT])
             if context["found"].total and number == 1:
                 portal.note(Actor.of(request.user), asked.query)

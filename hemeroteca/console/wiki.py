@@ -18,7 +18,7 @@ from hemeroteca.errors import Invalid, Refused
 from hemeroteca.jobs import queries as job_queries
 from hemeroteca.outgoing import download
 from hemeroteca.warc.timestamps import from_iso
-from hemeroteca.wiki import queries, services
+from hemeroteca.wiki import free_queries, queries, services
 
 ARTICLES = 50
 REVISIONS = 30
@@ -244,7 +244,7 @@ def query(request: HttpRequest) -> HttpResponse:
         "spec": _drawn(answer, form) if answer else None,
         "examples": [(place, name) for place, (name, _text) in enumerate(EXAMPLES)],
         "collections": queries.COLLECTIONS,
-        "columns": queries.columns(),
+        "columns": free_queries.columns(),
         "marks": {"bar": _("bars"), "line": _("lines"), "point": _("points")}.items(),
     }
     return render(request, "console/wiki_query.html", context, status=422 if failure else 200)
@@ -348,12 +348,12 @@ def _ask(actor: Actor, form: dict[str, str]) -> Any:
     if not form["text"]:
         raise Invalid(_("Write a SELECT, or a pipeline that begins with [."))
     if not form["text"].startswith("["):
-        return queries.sql(actor, form["text"])
+        return free_queries.sql(actor, form["text"])
     try:
         stages = msgspec.json.decode(form["text"])
     except msgspec.DecodeError as error:
         raise Invalid(_("The pipeline is no JSON: %(reason)s") % {"reason": error})
-    return queries.pipeline(actor, stages, form["collection"] or "revisions", form["date_format"])
+    return free_queries.pipeline(actor, stages, form["collection"] or "revisions", form["date_format"])
 
 
 def _drawn(answer: Any, form: dict[str, str]) -> Any:

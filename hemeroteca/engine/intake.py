@@ -35,7 +35,7 @@ class Intake:
     def __init__(self, engine: "Engine", begun: Sequence[ReaderProcess]) -> None:
         config = engine.config
         self._engine = engine
-        self._max_depth = config.most_depth
+        self._max_depth = config.max_depth
         self._warc_dir = engine.instance.warc_dir
         self._frontier = engine.frontier
         self._noise = engine.ledger.noise
@@ -78,7 +78,7 @@ class Intake:
             return
         capture = Capture.fetched(visit.url, result)
         rules = self._rules(visit, result, run)
-        capture.device = self._engine.fleet.vouchers(visit)
+        capture.device = self._engine.fleet.answers.vouchers(visit)
         if rendered is not None:
             self._add_rendered(capture, rules, visit, rendered)
         elif visit.page and visit.role == UrlRole.PAGE and self._frontier.host(visit.host).settings.render == "auto":
@@ -166,7 +166,7 @@ class Intake:
             followed=visit.followed,
             include=host.settings.include,
             exclude=host.settings.exclude,
-            obey=not run.options.ignore_robots,
+            obey_robots=not run.options.ignore_robots,
             keep=not visit.served,
             read=bool(visit.page),
         )

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection
 
 from hemeroteca import urls
-from hemeroteca.archive import erasure, importing, incoming, queries, services, verify
+from hemeroteca.archive import erasure, importing, queries, services, uploads, verify
 from hemeroteca.archive import job_kinds as archive_jobs
 from hemeroteca.errors import CannotWrite, Conflict, Refused
 from hemeroteca.instance import Instance, backup, spool
@@ -102,7 +102,7 @@ def import_archives(job: ActiveJob, order: Import) -> importing.Imported:
     if done.stopped:
         raise Interrupted(done)
     for file in order.files:
-        incoming.taken(Path(file))
+        uploads.taken(Path(file))
     return done
 
 

@@ -58,7 +58,7 @@ class Rereading:
         self._folder = instance.warc_dir
         self._noise = noise
         self._all_versions = all_versions
-        self._lawless = frontier.crawls_that_ignore_robots()
+        self._without_robots = frontier.crawls_that_ignore_robots()
 
     def of_pages(self, pages: Iterable[tuple[str, int]]) -> Iterator[tuple[CaptureRow, Arrival]]:
         """What must be read again of pages, in the order of their captures: keys, and the capture after which something
@@ -123,7 +123,7 @@ class Rereading:
             digest=row.digest,
             include=site.include,
             exclude=site.exclude,
-            obey=row.crawl_id not in self._lawless,
+            obey_robots=row.crawl_id not in self._without_robots,
             keep=False,
         )
 

@@ -30,6 +30,16 @@ class Run:
         """A subscription's: it waits for the scheduler when its queue is empty."""
         return self.options.watch is not None
 
+    @property
+    def activity(self) -> str:
+        """What owners of devices agree to, or not."""
+        return "clients" if self.options.job else "vantage" if self.options.vantage else "crawls"
+
+    @property
+    def is_stopped(self) -> bool:
+        """By somebody: nothing is asked any more, not even to confirm an answer. A limit counts pages, not requests."""
+        return bool(self.stopping) and not self.stopping.startswith("limit")
+
     def go_on(self, counts: Counts) -> None:
         """With what it had counted until its process was killed."""
         self.counts = counts

@@ -70,12 +70,12 @@ class VantageVisits:
     def begin(self, visit: Visit) -> None:
         """Its host may be asked: by the next device that is still there."""
         look = self._looks[visit]
-        if self._fleet.refused(visit, look.run, origin_of(visit.url)):
+        if self._fleet.rules.refused(visit, look.run, origin_of(visit.url)):
             look.left.clear()  # its owner closed it meanwhile
         while look.left and not look.run.stopping:
-            look.asked = self._fleet.lender(look.left.pop(0).id)
+            look.asked = self._fleet.lenders.get(look.left.pop(0).id)
             if look.asked is not None:
-                self._fleet.send_vantage(visit, look.asked)
+                self._fleet.blocks.send([visit], "vantage", time.time(), look.asked)
                 return
         self._end(visit, look)
 
@@ -118,10 +118,8 @@ class VantageVisits:
         wanted = set(vantage.countries(run.options.vantage))
         able = [
             one
-            for one in self._fleet.lenders()
-            if one.takes("vantage", run.options.category)
-            and not one.slowed  # it lied: what it saw would be no evidence
-            and (not wanted or one.country in wanted)
+            for one in self._fleet.lenders.willing("vantage", run.options.category)
+            if not wanted or one.country in wanted
         ]
         of_network: Counter[str] = Counter()
         of_owner: Counter[int] = Counter()

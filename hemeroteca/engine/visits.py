@@ -119,7 +119,7 @@ class Visits:
         elif unanswered:
             self.fail(visit, reason_codes.failure_text(result))
         elif run.options.method == "HEAD":
-            self._engine.fleet.answered_head(visit, result)
+            self._engine.fleet.answers.take_head(visit, result)
         else:
             self._engine.intake.submit(visit, result, run, rendered)
             return
@@ -238,7 +238,7 @@ class Visits:
             return False
         self._ask_sitemaps(visit, run, rules.sitemaps)
         if rules.allows(visit.url, self._token):
-            forbidden = engine.fleet.refused(visit, run, origin) if fleet or run.options.for_fleet else ""
+            forbidden = engine.fleet.rules.refused(visit, run, origin) if fleet or run.options.for_fleet else ""
             if forbidden and run.options.for_fleet:
                 self.exclude(visit, forbidden)
             elif forbidden:
@@ -312,7 +312,7 @@ class Visits:
 
     def _fetched(self, result: Result) -> None:
         visit: Visit = result.request.tag
-        self._engine.fleet.met(visit.host, result.ip)
+        self._engine.fleet.lenders.met(visit.host, result.ip)
         if visit.robots_for:
             self._engine.robots_files.fetched(visit, result)
         else:

@@ -99,6 +99,11 @@ class Fetcher:
         """Requests whose callback is still owed."""
         return self._active
 
+    @property
+    def held(self) -> int:
+        """Bytes of bodies in memory that nobody has been given yet."""
+        return self._spool.held
+
     def submit(self, request: Request, done: Done) -> None:
         """Starts a request; `done` gets its result later, from the loop."""
         self._active += 1

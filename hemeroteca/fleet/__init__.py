@@ -9,7 +9,7 @@ the rules of trust, and goes the way of any other capture: ingest, archive, inde
     coordinator           what devices ask: connect, lease, renew, upload, give back, disconnect;  protocol: on the wire
     dispatch              what the engine asks: offer a block, take what came back, answers and verdicts
     fetches               what clients ask: jobs of URLs, their results, quotas, complaints, webhooks
-    accounting            the double-entry ledger;  queries: reads for people
+    credit_ledger         who has earned and spent what, in double entry;  queries: reads for people
     trust                 how much of a device's work is checked (pure);  agreement: whether two answers say the same
     assignment            which device gets a block (pure);  trust_simulator: trust tried on invented devices
     vantage, load_tests   the same page from many places; load tests by whoever controls a site

@@ -2,7 +2,7 @@
 headers. Not bytes: dates, tokens and advertisements differ between two honest answers.
 
 Pure, and bounded: a hostile body costs no more than `MAX_BYTES` of reading. Two answers of an unstable page may differ;
-who compares decides by asking twice itself (`engine.fleet_visits`).
+who compares decides by asking twice itself (`engine.confirmations`).
 """
 
 import hashlib

@@ -9,9 +9,7 @@ import hashlib
 import ipaddress
 import random
 import secrets
-import time
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -62,7 +60,7 @@ def connect(device: Device, hello: protocol.Hello, address: str) -> protocol.Wel
         raise Denied(
             f"worker {hello.version} is too old for this fleet; get {protocol.MIN_VERSION} or later", "too-old"
         )
-    limit = fleet_settings().max_devices
+    limit = services.recent_settings().max_devices
     if not device.connected and Device.objects.filter(connected=True, seen_ms__gt=_alive()).count() >= limit:
         raise ComeBack(f"{limit} devices are connected, which is the most this fleet takes; it will ask again")
     # What a device that begins anew does not name it has lost; the hosts of those blocks stay closed until their
@@ -229,16 +227,6 @@ def network_of(address: str) -> str:
     return str(ipaddress.ip_network(f"{ip}/{24 if ip.version == 4 else 48}", strict=False))
 
 
-def fleet_settings() -> protocol.FleetSettings:
-    """At most two seconds old: a lease does not read them each time."""
-    return _settings_at(int(time.monotonic() / 2), settings.CONFIG.data)
-
-
-@lru_cache(maxsize=1)
-def _settings_at(moment: int, data: object) -> protocol.FleetSettings:
-    return services.fleet_settings()
-
-
 def _held(device: Device) -> int:
     """URLs of the blocks a device has, those it lost included: their hosts wait for the deadline."""
     with connection.cursor() as cursor:
@@ -294,7 +282,7 @@ def _lease_of(device: Device, share: int, room: int, now: int, stolen: bool) -> 
 
 def _victim(device: Device, room: int) -> int | None:
     """From whose share this device, which has none, takes."""
-    strategy = assignment.STRATEGIES[fleet_settings().strategy]
+    strategy = assignment.STRATEGIES[services.recent_settings().strategy]
     if strategy.steal is None:
         return None
     shares = (

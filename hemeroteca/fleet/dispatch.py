@@ -17,8 +17,8 @@ from django.db.models import Count, Q, Sum
 from hemeroteca.clock import now_ms
 from hemeroteca.fetch import Guard, Request, Result
 from hemeroteca.fetch.body import Body
-from hemeroteca.fleet import accounting, assignment, coordinator, geolocation, protocol, trust
-from hemeroteca.fleet.accounting import Kind, Side
+from hemeroteca.fleet import assignment, coordinator, credit_ledger, geolocation, protocol, trust
+from hemeroteca.fleet.credit_ledger import Kind, Side
 from hemeroteca.fleet.models import (
     Answer,
     Block,
@@ -504,7 +504,7 @@ def refund(job: FetchJob, key: int) -> bool:
     entries = Entry.objects.filter(transfer__reason=f"fetch {job.pk} {key}").select_related("account")
     sides = [Side(Kind(one.account.kind), one.account.number, -one.amount) for one in entries]
     sides = [Side(Kind.CLIENT, job.client_id, side.amount) if side.kind == Kind.JOB else side for side in sides]
-    return accounting.transfer(f"refund {job.pk} {key}", sides)
+    return credit_ledger.transfer(f"refund {job.pk} {key}", sides)
 
 
 def _keep_results(resolved: Sequence[Resolved], device_percent: int) -> None:
@@ -527,9 +527,9 @@ def _keep_results(resolved: Sequence[Resolved], device_percent: int) -> None:
             cached=one.cached,
         )
         if new and one.status and job.price:  # what brought no answer costs nothing
-            paid = accounting.split(job.price, device_percent, [device.id for device in one.devices])
+            paid = credit_ledger.split(job.price, device_percent, [device.id for device in one.devices])
             payments.append((f"fetch {job.pk} {one.key}", [Side(Kind.JOB, job.pk, -job.price), *paid]))
-    accounting.transfer_all(payments)
+    credit_ledger.transfer_all(payments)
 
 
 def _late(device: int | None) -> None:

@@ -22,8 +22,8 @@ from hemeroteca.accounts import SYSTEM, Actor, can, require
 from hemeroteca.clock import now_ms
 from hemeroteca.config import Config
 from hemeroteca.errors import Conflict, Invalid, NotFound
-from hemeroteca.fleet import accounting, dispatch, protocol, refusals, services
-from hemeroteca.fleet.accounting import Kind, Side
+from hemeroteca.fleet import credit_ledger, dispatch, protocol, refusals, services
+from hemeroteca.fleet.credit_ledger import Kind, Side
 from hemeroteca.fleet.models import Client, FetchJob, FetchResult
 from hemeroteca.fleet.services import audit
 from hemeroteca.frontier import services as frontier
@@ -218,9 +218,9 @@ def settle(job: FetchJob) -> None:
     with transaction.atomic():
         due = now_ms() if job.webhook else 0
         mine = FetchJob.objects.filter(pk=job.pk, settled=False).update(settled=True, webhook_due_ms=due)
-        left = accounting.balance(Kind.JOB, job.pk)
+        left = credit_ledger.balance(Kind.JOB, job.pk)
         if mine and left:
-            accounting.transfer(
+            credit_ledger.transfer(
                 f"settle {job.pk}", [Side(Kind.JOB, job.pk, -left), Side(Kind.CLIENT, job.client_id, left)]
             )
     job.settled = True
@@ -341,8 +341,8 @@ def _reserve(actor: Actor, job: FetchJob, count: int) -> None:
     if not amount:
         return
     if can(actor, "fleet.operate"):  # the operator's own requests are paid with new credits
-        accounting.issue(job.client_id, amount, f"own {job.pk}")
-    accounting.transfer(
+        credit_ledger.issue(job.client_id, amount, f"own {job.pk}")
+    credit_ledger.transfer(
         f"reserve {job.pk}", [Side(Kind.CLIENT, job.client_id, -amount), Side(Kind.JOB, job.pk, amount)]
     )
 

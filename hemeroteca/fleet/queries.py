@@ -10,8 +10,8 @@ from django.db.models import Count, Q, Sum
 from hemeroteca import spreadsheet
 from hemeroteca.accounts import Actor, can, require
 from hemeroteca.accounts.models import User
-from hemeroteca.fleet import accounting, coordinator, dispatch, geolocation, protocol, services, trust
-from hemeroteca.fleet.accounting import UNIT, Kind
+from hemeroteca.fleet import coordinator, credit_ledger, dispatch, geolocation, protocol, services, trust
+from hemeroteca.fleet.credit_ledger import UNIT, Kind
 from hemeroteca.fleet.models import (
     Account,
     AuditLine,
@@ -94,7 +94,7 @@ def status() -> FleetStatus:
         requests=counts.get("requests", 0),
         valid=counts.get("valid", 0),
         invalid=counts.get("invalid", 0),
-        ledger=accounting.total(),
+        ledger=credit_ledger.total(),
         settings=services.fleet_settings(),
     )
 
@@ -267,7 +267,7 @@ def client(user: User) -> Client | None:
 
 def balance_of(client: Client) -> float:
     """Credits a client has left."""
-    return accounting.balance(Kind.CLIENT, client.pk) / UNIT
+    return credit_ledger.balance(Kind.CLIENT, client.pk) / UNIT
 
 
 def used_today(user: User) -> int:

@@ -6,8 +6,10 @@ import json
 import re
 import secrets
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -22,7 +24,7 @@ from hemeroteca.accounts import services as accounts
 from hemeroteca.accounts.models import User
 from hemeroteca.clock import now_ms as now_ms  # asked for here by other rooms, too
 from hemeroteca.errors import Busy, Conflict, Invalid, NotFound
-from hemeroteca.fleet import accounting
+from hemeroteca.fleet import credit_ledger
 from hemeroteca.fleet.assignment import STRATEGIES
 from hemeroteca.fleet.models import AuditLine, Client, ClosedHost, Device, LoadTest, Setting, VantageCheck
 from hemeroteca.fleet.protocol import FleetSettings
@@ -246,7 +248,7 @@ def give(actor: Actor, client: Client, amount: float, reason: str = "") -> None:
     if not 0 < amount <= 1e9:
         raise Invalid(f"{amount} credits cannot be given; write a number above 0")
     name = reason or f"give {client.pk} {secrets.token_hex(8)}"
-    accounting.issue(client.pk, round(amount * accounting.UNIT), name[:80])
+    credit_ledger.issue(client.pk, round(amount * credit_ledger.UNIT), name[:80])
 
 
 def client_of(actor: Actor) -> Client:
@@ -354,6 +356,16 @@ def fleet_settings() -> FleetSettings:
         return FleetSettings()
 
 
+def recent_settings() -> FleetSettings:
+    """At most two seconds old: a lease does not read them each time."""
+    return _settings_at(int(time.monotonic() / 2), settings.CONFIG.data)
+
+
+@lru_cache(maxsize=1)
+def _settings_at(moment: int, data: object) -> FleetSettings:
+    return fleet_settings()
+
+
 def change_settings(actor: Actor, changes: dict[str, Any]) -> FleetSettings:
     """Everybody obeys within seconds; nothing is restarted."""
     require(actor, "fleet.operate")
@@ -377,6 +389,7 @@ def change_settings(actor: Actor, changes: dict[str, Any]) -> FleetSettings:
         merged = {**msgspec.to_builtins(fleet_settings()), **changes}
         kept = msgspec.convert(merged, FleetSettings, strict=False)
         Setting.objects.update_or_create(pk=1, defaults={"values": msgspec.to_builtins(kept), "changed_ms": now_ms()})
+    _settings_at.cache_clear()
     audit(actor.name, "set", ", ".join(f"{name}={value}" for name, value in changes.items()))
     return kept
 

@@ -6,8 +6,8 @@ from email.utils import parsedate_to_datetime
 import msgspec
 
 FIRST_BACKOFF = 5.0
-LONGEST_BACKOFF = 600.0
-LONGEST_RETRY_AFTER = 7 * 86_400.0
+MAX_BACKOFF = 600.0
+MAX_RETRY_AFTER = 7 * 86_400.0
 UNREACHABLE_AFTER = 5  # failures in a row after which a host is given up for this run
 
 
@@ -36,7 +36,7 @@ def delay_after(elapsed: float, limits: DelayLimits, *, fixed: float | None, cra
 
 def backoff(failures: int) -> float:
     """Seconds to leave a host alone after `failures` refusals (429, 503) or broken connections in a row."""
-    return min(FIRST_BACKOFF * 2.0 ** max(0, failures - 1), LONGEST_BACKOFF)
+    return min(FIRST_BACKOFF * 2.0 ** max(0, failures - 1), MAX_BACKOFF)
 
 
 def retry_after(header: str, now: float) -> float | None:
@@ -54,4 +54,4 @@ def retry_after(header: str, now: float) -> float | None:
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
         seconds = moment.timestamp() - now
-    return min(max(seconds, 0.0), LONGEST_RETRY_AFTER)
+    return min(max(seconds, 0.0), MAX_RETRY_AFTER)

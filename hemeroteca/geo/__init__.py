@@ -5,7 +5,7 @@ The pure part, which runs in the ingest processes and knows no database:
 description  what a document says of a service: type, version, layers, extent, contact; the closed list of types
 detection    `describe(body)`: which of the types a document is, or the reason why it is none
 ows_types    which service a capabilities document is of (WMS, WFS, WCS, WMTS, WPS, CSW, SOS, WCTS, TMS)
-ows          what it says of it;  atom: what feeds say;  apis: what JSON says
+ows          what it says of it;  atom: what feeds say;  apis, arcgis: what JSON says, by its json_members
 datasets     files of data: GeoPackage, GeoTIFF, shapefile, KML, PMTiles, FlatGeobuf, GeoParquet, GeoJSON
 places       bounding boxes and names of coordinate systems;  licences: what fees and constraints mean
 endpoints    from a link to the service: normalised addresses, what to ask there, what scripts give away

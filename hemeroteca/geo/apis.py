@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from hemeroteca.extract.document import names
-from hemeroteca.geo import endpoints, places
+from hemeroteca.geo import arcgis, endpoints, places
 from hemeroteca.geo.description import (
     MAX_CRS,
     MAX_KEYWORDS,
@@ -22,33 +22,38 @@ from hemeroteca.geo.description import (
     Span,
     none,
 )
+from hemeroteca.geo.json_members import (
+    MAX_LINKS,
+    Json,
+    address_of,
+    is_json,
+    links_of,
+    list_of,
+    object_of,
+    relation_of,
+    strings_of,
+    text_of,
+    without_tags,
+)
 from hemeroteca.geo.licences import licence
 
-Json = dict[str, Any]
-MAX_LINKS = 1000
 OGC_TYPES = ("features", "tiles", "records", "processes", "maps", "coverages", "edr")
 _CONFORMANCE = re.compile(
     r"https?://(?:www\.|schemas\.)?opengis\.(?:net|org)/spec/ogcapi[-_]?(\w+?)(?:[-_]\d+)?/(\d+\.\d+(?:\.\d+)?)", re.I
 )
 _OLD_FEATURES = re.compile(r"https?://www\.opengis\.net/spec/wfs-?1?/3\.0")
 _STAC_CONFORMANCE = re.compile(r"https?://(?:api\.stacspec\.org|stacspec\.org)/v?(\d[\w.-]*?)/")
-_REL = re.compile(r"(?:https?://www\.opengis\.net/def/rel/ogc/1\.0/|\[?ogc-rel:)?([\w-]+)\]?")
 _GEOMETRIES = frozenset(
     ("Point", "MultiPoint", "LineString", "MultiLineString", "Polygon", "MultiPolygon", "GeometryCollection")
 )
 _THINGS = frozenset(("Things", "Locations", "Datastreams", "Sensors", "Observations", "ObservedProperties"))
-_ARCGIS_PATH = re.compile(
-    r"^(.*?/rest/services(?:/.*?/(Map|Feature|Image|Geocode|GP|Geometry|VectorTile|Scene|Globe|NA|GeoData|Mobile|Stream|"
-    r"Video|Version|Parcel|UtilityNetwork)Server)?)(/.*)?$",
-    re.I,
-)
 
 
 def read(data: Any, url: str = "") -> Description:
     """What a JSON document is."""
     if not isinstance(data, dict):
         return none("JSON without an object at its top is no service description")
-    for look in (_tileset, _tilejson, _stac, _context, _geojson, _sensorthings, _ogc, _arcgis):
+    for look in (_tileset, _tilejson, _stac, _context, _geojson, _sensorthings, _ogc, arcgis.read):
         found = look(data, url)
         if found is not None:
             return found
@@ -59,11 +64,11 @@ def read(data: Any, url: str = "") -> Description:
 
 
 def _ogc(data: Json, url: str) -> Description | None:
-    links = _links(data)
-    relations = {_relation(link) for link in links}
-    conforms = [one for one in _list(data, "conformsTo") if isinstance(one, str)]
-    collections = [one for one in _list(data, "collections") if isinstance(one, dict)]
-    processes = [one for one in _list(data, "processes") if isinstance(one, dict)]
+    links = links_of(data)
+    relations = {relation_of(link) for link in links}
+    conforms = [one for one in list_of(data, "conformsTo") if isinstance(one, str)]
+    collections = [one for one in list_of(data, "collections") if isinstance(one, dict)]
+    processes = [one for one in list_of(data, "processes") if isinstance(one, dict)]
     if (
         conforms
         and len(data.keys() - {"conformsTo", "links", "title", "description"}) == 0
@@ -85,25 +90,25 @@ def _ogc(data: Json, url: str) -> Description | None:
         for one in processes[:MAX_LAYERS]:
             found.layers.append(
                 FoundLayer(
-                    name=_text(one, "id")[:500],
-                    title=_text(one, "title")[:1000],
-                    abstract=_text(one, "description")[:MAX_TEXT],
-                    keywords=_strings(one, "keywords")[:MAX_KEYWORDS],
+                    name=text_of(one, "id")[:500],
+                    title=text_of(one, "title")[:1000],
+                    abstract=text_of(one, "description")[:MAX_TEXT],
+                    keywords=strings_of(one, "keywords")[:MAX_KEYWORDS],
                 )
             )
         return found
-    tilesets = [one for one in _list(data, "tilesets") if isinstance(one, dict)]
-    if not tilesets and links and _text(data, "dataType"):
+    tilesets = [one for one in list_of(data, "tilesets") if isinstance(one, dict)]
+    if not tilesets and links and text_of(data, "dataType"):
         tilesets = [data]  # one of them, by itself
     if tilesets and all(one.keys() & _OF_TILESET for one in tilesets) and not relations & _LANDING:
         found = _ogc_description(data, url, ["ogcapi-tiles"], "", "tiles")
         for one in tilesets[:MAX_LAYERS]:
-            matrices = _text(one, "tileMatrixSetId") or _text(one, "tileMatrixSetURI").rpartition("/")[2]
-            title = _text(one, "title")[:1000]
-            systems = places.crs_names([_text(one, "crs")])
+            matrices = text_of(one, "tileMatrixSetId") or text_of(one, "tileMatrixSetURI").rpartition("/")[2]
+            title = text_of(one, "title")[:1000]
+            systems = places.crs_names([text_of(one, "crs")])
             found.layers.append(FoundLayer(name=title[:500] or matrices, title=title, crs=systems))
         return _summed(found)
-    is_catalogue = isinstance(data.get("id"), str) and _text(data, "itemType").lower() in ("record", "records")
+    is_catalogue = isinstance(data.get("id"), str) and text_of(data, "itemType").lower() in ("record", "records")
     if not links and not is_catalogue:
         return None
     if relations & _LANDING and not {"features", "value", "id"} <= data.keys():
@@ -111,7 +116,7 @@ def _ogc(data: Json, url: str) -> Description | None:
         for rel, kind in _KIND_OF_RELATION:
             if rel in relations and kind not in types and not (conforms and kind == "ogcapi-features"):
                 types.append(kind)
-        addresses = {urlsplit(_text(link, "href")).path.rstrip("/") for link in links}
+        addresses = {urlsplit(text_of(link, "href")).path.rstrip("/") for link in links}
         here = bool(relations & {"conformance", "service-desc", "service-doc"})
         if not types and here and any(path.endswith(("/collections", "/conformance")) for path in addresses):
             types = ["ogcapi-features"]
@@ -157,7 +162,7 @@ def _order_of_types(kind: str) -> int:
 
 
 def _edr_only(links: list[Json]) -> bool:
-    return any("/edr" in urlsplit(_text(link, "href")).path.lower() for link in links)
+    return any("/edr" in urlsplit(text_of(link, "href")).path.lower() for link in links)
 
 
 def _conformance(classes: list[str]) -> tuple[list[str], str]:
@@ -178,15 +183,15 @@ def _conformance(classes: list[str]) -> tuple[list[str], str]:
 def _types_of_collections(collections: list[Json]) -> list[str]:
     found: dict[str, None] = {}
     for one in collections:
-        relations = {_relation(link) for link in _links(one)}
-        kind = _text(one, "itemType").lower()
+        relations = {relation_of(link) for link in links_of(one)}
+        kind = text_of(one, "itemType").lower()
         if "stac_version" in one:
             found["stac"] = None
         elif kind in ("record", "records"):
             found["ogcapi-records"] = None
         elif isinstance(one.get("data_queries"), dict):
             found["ogcapi-edr"] = None
-        elif relations & {"coverage", "coverage-scheme"} or _text(one, "dataType") == "coverage":
+        elif relations & {"coverage", "coverage-scheme"} or text_of(one, "dataType") == "coverage":
             found["ogcapi-coverages"] = None
         elif "items" in relations or kind == "feature":
             found["ogcapi-features"] = None
@@ -198,7 +203,7 @@ def _types_of_collections(collections: list[Json]) -> list[str]:
 
 
 def _ogc_description(data: Json, url: str, types: list[str], version: str, part: str) -> Description:
-    links = _links(data)
+    links = links_of(data)
     contact, provider = _contact_of(data)
     wanted = {"data", "conformance", "processes", "child", "collection", "search", "items", "next", "parent", "root"}
     wanted |= {"service-doc", "tilesets-vector", "tilesets-map", "ogc-catalog"}
@@ -206,34 +211,34 @@ def _ogc_description(data: Json, url: str, types: list[str], version: str, part:
         type=types[0],
         also=types[1:],
         version=version or "1.0",
-        title=(_text(data, "title") or _text(data, "apiTitle"))[:1000],
-        abstract=_text(data, "description")[:MAX_TEXT],
-        keywords=_strings(data, "keywords")[:MAX_KEYWORDS],
+        title=(text_of(data, "title") or text_of(data, "apiTitle"))[:1000],
+        abstract=text_of(data, "description")[:MAX_TEXT],
+        keywords=strings_of(data, "keywords")[:MAX_KEYWORDS],
         provider=provider,
         contact=contact,
         endpoint=_api_root(data, url, part),
         links=[
             address
             for link in links
-            if _relation(link) in wanted and (address := _address(link, url)) and _is_json(link)
+            if relation_of(link) in wanted and (address := address_of(link, url)) and is_json(link)
         ][:MAX_LINKS],
         formats=list(
-            dict.fromkeys(kind for link in links if _relation(link) == "self" and (kind := _text(link, "type")))
+            dict.fromkeys(kind for link in links if relation_of(link) == "self" and (kind := text_of(link, "type")))
         ),
     )
-    terms = [_text(data, "license"), *(_address(link, url) for link in links if _relation(link) == "license")]
+    terms = [text_of(data, "license"), *(address_of(link, url) for link in links if relation_of(link) == "license")]
     found.constraints = " ".join(one for one in terms if one)[:MAX_TEXT]
     found.licence = licence(found.constraints)
-    if "pygeoapi" in str(_text(data, "description") + _text(data, "title")).lower():
+    if "pygeoapi" in str(text_of(data, "description") + text_of(data, "title")).lower():
         found.software = "pygeoapi"
     for name in ("ldproxy", "GeoServer", "pygeoapi", "deegree", "QGIS"):
-        if not found.software and any(name.lower() in _text(link, "href").lower() for link in links):
+        if not found.software and any(name.lower() in text_of(link, "href").lower() for link in links):
             found.software = name
     return found
 
 
 def _api_root(data: Json, url: str, part: str) -> str:
-    own = next((_address(link, url) for link in _links(data) if _relation(link) == "self"), "")
+    own = next((address_of(link, url) for link in links_of(data) if relation_of(link) == "self"), "")
     address = endpoints.endpoint_or_empty(url) or endpoints.endpoint_or_empty(own)
     if not part:
         return address
@@ -246,20 +251,20 @@ def _collection(data: Json, url: str) -> FoundLayer | None:
     if not isinstance(name, (str, int)):
         return None
     bbox, temporal = _extent(data.get("extent"))
-    links = _links(data)
+    links = links_of(data)
     return FoundLayer(
         name=str(name)[:500],
-        title=_text(data, "title")[:1000],
-        abstract=_text(data, "description")[:MAX_TEXT],
-        keywords=_strings(data, "keywords")[:MAX_KEYWORDS],
+        title=text_of(data, "title")[:1000],
+        abstract=text_of(data, "description")[:MAX_TEXT],
+        keywords=strings_of(data, "keywords")[:MAX_KEYWORDS],
         bbox=bbox,
         temporal=temporal,
-        crs=places.crs_names(one.replace(" ", "") for one in _strings(data, "crs"))[:MAX_CRS],
+        crs=places.crs_names(one.replace(" ", "") for one in strings_of(data, "crs"))[:MAX_CRS],
         formats=list(
-            dict.fromkeys(kind for link in links if _relation(link) == "items" and (kind := _text(link, "type")))
+            dict.fromkeys(kind for link in links if relation_of(link) == "items" and (kind := text_of(link, "type")))
         ),
-        url=next((_address(link, url) for link in links if _relation(link) in ("self", "collection")), ""),
-        metadata=[_address(link, url) for link in links if _relation(link) in ("describedby", "canonical")][:20],
+        url=next((address_of(link, url) for link in links if relation_of(link) in ("self", "collection")), ""),
+        metadata=[address_of(link, url) for link in links if relation_of(link) in ("describedby", "canonical")][:20],
     )
 
 
@@ -292,27 +297,27 @@ def _box(values: Any) -> BBox | None:
 def _stac(data: Json, url: str) -> Description | None:
     version = data.get("stac_version")
     kind = data.get("type")
-    features = [one for one in _list(data, "features") if isinstance(one, dict)]
+    features = [one for one in list_of(data, "features") if isinstance(one, dict)]
     if version is None and kind == "FeatureCollection" and features and "stac_version" in features[0]:
         version = features[0].get("stac_version")
-    if not isinstance(version, (str, float)) or not (_links(data) or features or kind):
+    if not isinstance(version, (str, float)) or not (links_of(data) or features or kind):
         return None
     found = Description(
         type="stac",
         version=str(version)[:20],
-        title=(_text(data, "title") or _text(data, "id"))[:1000],
-        abstract=_text(data, "description")[:MAX_TEXT],
-        keywords=_strings(data, "keywords")[:MAX_KEYWORDS],
+        title=(text_of(data, "title") or text_of(data, "id"))[:1000],
+        abstract=text_of(data, "description")[:MAX_TEXT],
+        keywords=strings_of(data, "keywords")[:MAX_KEYWORDS],
         endpoint=endpoints.endpoint_or_empty(url)
         or endpoints.endpoint_or_empty(
-            next((_text(one, "href") for one in _links(data) if one.get("rel") == "self"), "")
+            next((text_of(one, "href") for one in links_of(data) if one.get("rel") == "self"), "")
         ),
-        constraints=_text(data, "license"),
+        constraints=text_of(data, "license"),
     )
-    providers = [one for one in _list(data, "providers") if isinstance(one, dict)]
+    providers = [one for one in list_of(data, "providers") if isinstance(one, dict)]
     if providers:
-        found.provider = _text(providers[0], "name")[:500]
-        found.contact = Contact(organisation=found.provider, url=_text(providers[0], "url"))
+        found.provider = text_of(providers[0], "name")[:500]
+        found.contact = Contact(organisation=found.provider, url=text_of(providers[0], "url"))
     found.licence = (
         licence(found.constraints) if found.constraints.lower() not in ("proprietary", "various") else "unknown"
     )
@@ -321,40 +326,40 @@ def _stac(data: Json, url: str) -> Description | None:
     if kind == "Feature":
         properties = data.get("properties") if isinstance(data.get("properties"), dict) else {}
         assert isinstance(properties, dict)
-        found.title = _text(properties, "title") or found.title
-        begin = _text(properties, "start_datetime") or _text(properties, "datetime")
-        end = _text(properties, "end_datetime") or begin
+        found.title = text_of(properties, "title") or found.title
+        begin = text_of(properties, "start_datetime") or text_of(properties, "datetime")
+        end = text_of(properties, "end_datetime") or begin
         found.bbox, found.temporal = _box(data.get("bbox")), (begin, end) if begin or end else None
         found.layers = [
             FoundLayer(
                 name=str(key)[:500],
-                title=_text(asset, "title"),
-                formats=[_text(asset, "type")],
-                url=_address(asset, url),
+                title=text_of(asset, "title"),
+                formats=[text_of(asset, "type")],
+                url=address_of(asset, url),
             )
-            for key, asset in list(_object(data, "assets").items())[:1000]
+            for key, asset in list(object_of(data, "assets").items())[:1000]
             if isinstance(asset, dict)
         ]
         found.formats = list(dict.fromkeys(one for layer in found.layers for one in layer.formats if one))
     elif features:
         found.bbox = places.union(_box(one.get("bbox")) for one in features)
         found.layers = [
-            FoundLayer(name=_text(one, "id"), bbox=_box(one.get("bbox"))) for one in features if _text(one, "id")
+            FoundLayer(name=text_of(one, "id"), bbox=_box(one.get("bbox"))) for one in features if text_of(one, "id")
         ]
     else:
         found.bbox, found.temporal = _extent(data.get("extent"))
         if "extent" in data and (layer := _collection(data, url)):
             found.layers = [layer]
-    types, _ = _conformance([one for one in _list(data, "conformsTo") if isinstance(one, str)])
+    types, _ = _conformance([one for one in list_of(data, "conformsTo") if isinstance(one, str)])
     found.also = [one for one in types if one != "stac"]
     wanted = ("child", "item", "items", "data", "search", "root", "parent", "collection", "next", "conformance")
     found.links = [
         address
-        for link in _links(data)
-        if _relation(link) in wanted and (address := _address(link, url)) and _is_json(link)
+        for link in links_of(data)
+        if relation_of(link) in wanted and (address := address_of(link, url)) and is_json(link)
     ][:MAX_LINKS]
-    thumbnail = next((_object(_object(data, "assets"), name) for name in ("thumbnail", "preview", "overview")), {})
-    found.thumbnail = _address(thumbnail, url) if thumbnail else ""
+    thumbnail = next((object_of(object_of(data, "assets"), name) for name in ("thumbnail", "preview", "overview")), {})
+    found.thumbnail = address_of(thumbnail, url) if thumbnail else ""
     return found
 
 
@@ -362,9 +367,9 @@ def _stac(data: Json, url: str) -> Description | None:
 
 
 def _sensorthings(data: Json, url: str) -> Description | None:
-    entries = [one for one in _list(data, "value") if isinstance(one, dict)]
-    names = {_text(one, "name"): _text(one, "url") for one in entries}
-    settings = str(_object(data, "serverSettings").get("conformance", ""))  # of version 1.1
+    entries = [one for one in list_of(data, "value") if isinstance(one, dict)]
+    names = {text_of(one, "name"): text_of(one, "url") for one in entries}
+    settings = str(object_of(data, "serverSettings").get("conformance", ""))  # of version 1.1
     enough = 1 if "iot_sensing" in settings else 3
     if len(_THINGS & names.keys()) < enough or "url" not in entries[0]:
         if entries and any("@iot.selfLink" in one or "@iot.id" in one for one in entries):
@@ -388,153 +393,6 @@ def _sensorthings(data: Json, url: str) -> Description | None:
     )
 
 
-# ArcGIS
-
-
-def _arcgis(data: Json, url: str) -> Description | None:
-    error = data.get("error")
-    if isinstance(error, dict) and isinstance(error.get("code"), int) and "message" in error:
-        return none(f"exception report: {error['code']}: {str(error['message'])[:300]}")
-    version = data.get("currentVersion")
-    given = str(version) if isinstance(version, (int, float, str)) else ""
-    services = data.get("services")
-    if given and isinstance(services, list) and ("folders" in data or all(isinstance(one, dict) for one in services)):
-        return _arcgis_folder(data, url, given)
-    layers = data.get("layers")
-    is_service = bool(given) and (
-        "serviceDescription" in data
-        or "mapName" in data
-        or "tileInfo" in data
-        or "bandCount" in data
-        or "pixelSizeX" in data
-        or "serviceDataType" in data
-        or "addressFields" in data
-        or "executionType" in data
-        or ("tasks" in data and isinstance(data["tasks"], list))
-        or ("capabilities" in data and isinstance(layers, list))
-    )
-    is_service = is_service or (
-        "serviceDescription" in data and isinstance(layers, list) and "spatialReference" in data
-    )
-    scene = (
-        "serviceVersion" in data
-        and isinstance(layers, list)
-        and any(isinstance(one, dict) and "layerType" in one for one in layers)
-    )
-    if is_service or ("serviceName" in data and ("supportedBindings" in data or scene)):
-        return _arcgis_service(data, url, given)
-    if (
-        isinstance(data.get("id"), int)
-        and "Layer" in _text(data, "type")
-        and ("geometryType" in data or "extent" in data)
-    ):
-        return _arcgis_service(data, url, given)
-    return None
-
-
-def _arcgis_folder(data: Json, url: str, version: str) -> Description:
-    base = _arcgis_base(url)
-    found = Description(
-        type="arcgis", version=version, title="ArcGIS REST services", endpoint=base, software=f"ArcGIS Server {version}"
-    )
-    path = urlsplit(base).path.lower()
-    root = base[: base.lower().rindex("/rest/services") + len("/rest/services")] if "/rest/services" in path else base
-    for one in _list(data, "services")[:MAX_LAYERS]:
-        if isinstance(one, dict) and (name := _text(one, "name")) and (kind := _text(one, "type")):
-            address = _text(one, "url") or (f"{root}/{name}/{kind}" if root else "")
-            found.layers.append(FoundLayer(name=name, title=f"{name} ({kind})", url=address, formats=[kind]))
-            if address:
-                found.links.append(address + "?f=json")
-    for folder in _list(data, "folders")[:MAX_LINKS]:
-        if isinstance(folder, str) and root:
-            found.links.append(f"{root}/{folder}?f=json")
-    del found.links[MAX_LINKS:]
-    return found
-
-
-def _arcgis_service(data: Json, url: str, version: str) -> Description:
-    information = _object(data, "documentInfo")
-    title = _text(information, "Title") or _text(data, "mapName") or _text(data, "name") or _text(data, "serviceName")
-    if title in ("", "Layers") and (match := re.search(r"/services/(.+?)/\w+Server", url)):
-        title = match[1].replace("_", " ")
-    author = _text(information, "Author")
-    words = re.split(r"[,;]", _text(information, "Keywords"))
-    extent = data.get("fullExtent") or data.get("initialExtent") or data.get("extent")
-    system = _spatial_reference(data.get("spatialReference") or _object(data, "extent").get("spatialReference"))
-    found = Description(
-        type="arcgis",
-        version=version,
-        title=title[:1000],
-        abstract=_plain(_text(data, "serviceDescription") or _text(data, "description"))[:MAX_TEXT],
-        keywords=[" ".join(word.split()) for word in words if word.strip()][:MAX_KEYWORDS],
-        endpoint=_arcgis_base(url),
-        bbox=_esri_box(extent, system),
-        crs=[system] if system else [],
-        provider=author[:500],
-        contact=Contact(organisation=author[:500]) if author else None,
-        constraints=_plain(_text(data, "copyrightText"))[:MAX_TEXT],
-        software=f"ArcGIS Server {version}".strip(),
-        formats=[
-            one.strip()
-            for name in ("supportedImageFormatTypes", "supportedQueryFormats")
-            for one in _text(data, name).split(",")
-            if one.strip()
-        ],
-        operations=[one.strip() for one in _text(data, "capabilities").split(",") if one.strip()],
-    )
-    found.licence = licence(found.constraints)
-    time = _object(data, "timeInfo").get("timeExtent")
-    if isinstance(time, list) and len(time) == 2:
-        found.temporal = (_moment(time[0]), _moment(time[1]))
-    for one in [*_list(data, "layers"), *_list(data, "tables")][:MAX_LAYERS]:
-        if isinstance(one, dict) and "id" in one:
-            name = str(one.get("id"))
-            found.layers.append(
-                FoundLayer(
-                    name=name, title=_text(one, "name")[:1000], url=f"{found.endpoint}/{name}" if found.endpoint else ""
-                )
-            )
-    if "Layer" in _text(data, "type") and isinstance(data.get("id"), int):
-        found.layers = [FoundLayer(name=str(data["id"]), title=_text(data, "name"), bbox=found.bbox, crs=found.crs)]
-    for one in _list(data, "tasks")[:1000]:
-        if isinstance(one, str):
-            found.layers.append(FoundLayer(name=one))
-    extensions = _text(data, "supportedExtensions").lower()
-    for name, kind in (("wmsserver", "WMS"), ("wfsserver", "WFS"), ("wcsserver", "WCS")):
-        if name in extensions and "/rest/services/" in found.endpoint:
-            base = found.endpoint.replace("/rest/services/", "/services/", 1)
-            found.links.append(f"{base}/{kind}Server?request=GetCapabilities&service={kind}")
-    return found
-
-
-def _arcgis_base(url: str) -> str:
-    address = endpoints.endpoint_or_empty(url)
-    match = _ARCGIS_PATH.match(address.partition("?")[0])
-    if match is None:
-        return address
-    return (match[1] if match[2] else address.partition("?")[0]).rstrip("/")
-
-
-def _spatial_reference(value: Any) -> str:
-    if not isinstance(value, dict):
-        return ""
-    code = value.get("latestWkid") or value.get("wkid")
-    return {102100: "EPSG:3857", 102113: "EPSG:3857"}.get(code, f"EPSG:{code}") if isinstance(code, int) else ""
-
-
-def _esri_box(extent: Any, system: str) -> BBox | None:
-    if not isinstance(extent, dict):
-        return None
-    system = _spatial_reference(extent.get("spatialReference")) or system
-    sides = [places.number(extent.get(name)) for name in ("xmin", "ymin", "xmax", "ymax")]
-    west, south, east, north = sides
-    if west is None or south is None or east is None or north is None:
-        return None
-    if system in ("EPSG:3857", "EPSG:900913"):
-        return places.from_mercator(west, south, east, north)
-    return places.box(west, south, east, north) if places.is_geographic(system) else None
-
-
 # tiles
 
 
@@ -547,42 +405,42 @@ def _tileset(data: Json, url: str) -> Description | None:
     found = Description(
         type="3dtiles",
         version=str(asset.get("version", ""))[:20],
-        title=_text(_object(asset, "extras"), "title") or _text(asset, "generator"),
+        title=text_of(object_of(asset, "extras"), "title") or text_of(asset, "generator"),
         endpoint=endpoints.endpoint_or_empty(url),
-        software=_text(asset, "generator")[:60],
+        software=text_of(asset, "generator")[:60],
     )
     region = root["boundingVolume"].get("region")
     if isinstance(region, list) and len(region) == 6 and all(isinstance(one, (int, float)) for one in region):
         found.bbox = places.box(*(math.degrees(one) for one in region[:4]))
-    content = _object(root, "content")
-    uri = _text(content, "uri") or _text(content, "url")
+    content = object_of(root, "content")
+    uri = text_of(content, "uri") or text_of(content, "url")
     if uri:
         found.formats = [urlsplit(uri).path.rpartition(".")[2]]
     return found
 
 
 def _tilejson(data: Json, url: str) -> Description | None:
-    tiles = _strings(data, "tiles")
+    tiles = strings_of(data, "tiles")
     if not isinstance(data.get("tilejson"), str) or not tiles:
         return None
-    layers = [one for one in _list(data, "vector_layers") if isinstance(one, dict)]
+    layers = [one for one in list_of(data, "vector_layers") if isinstance(one, dict)]
     bbox = _box(data.get("bounds"))
-    attribution = _plain(_text(data, "attribution"))
+    attribution = without_tags(text_of(data, "attribution"))
     return Description(
         type="tilejson",
         version=data["tilejson"][:20],
-        title=_text(data, "name")[:1000],
-        abstract=_text(data, "description")[:MAX_TEXT],
+        title=text_of(data, "name")[:1000],
+        abstract=text_of(data, "description")[:MAX_TEXT],
         endpoint=endpoints.endpoint_or_empty(url) or endpoints.without_secrets(tiles[0]),
         bbox=bbox,
         crs=["EPSG:3857"],
-        formats=[_text(data, "format")] if _text(data, "format") else [],
+        formats=[text_of(data, "format")] if text_of(data, "format") else [],
         constraints=attribution,
         licence=licence(attribution),
         layers=[
-            FoundLayer(name=_text(one, "id"), title=_text(one, "description"), bbox=bbox)
+            FoundLayer(name=text_of(one, "id"), title=text_of(one, "description"), bbox=bbox)
             for one in layers
-            if _text(one, "id")
+            if text_of(one, "id")
         ],
     )
 
@@ -591,31 +449,31 @@ def _tilejson(data: Json, url: str) -> Description | None:
 
 
 def _context(data: Json, url: str) -> Description | None:
-    properties = _object(data, "properties")
-    profiles = [link for link in _list(properties, "links") if isinstance(link, dict)]
-    profiles += [link for link in _list(_object(properties, "links"), "profiles") if isinstance(link, dict)]
-    hrefs = [_text(link, "href") for link in profiles] + _strings(_object(properties, "links"), "profiles")
+    properties = object_of(data, "properties")
+    profiles = [link for link in list_of(properties, "links") if isinstance(link, dict)]
+    profiles += [link for link in list_of(object_of(properties, "links"), "profiles") if isinstance(link, dict)]
+    hrefs = [text_of(link, "href") for link in profiles] + strings_of(object_of(properties, "links"), "profiles")
     if data.get("type") != "FeatureCollection" or not any("/spec/owc-geojson/" in one for one in hrefs):
         return None
     found = Description(
         type="owc",
         version="1.0",
-        title=_text(properties, "title"),
-        abstract=_text(properties, "subtitle") or _text(properties, "abstract"),
+        title=text_of(properties, "title"),
+        abstract=text_of(properties, "subtitle") or text_of(properties, "abstract"),
         endpoint=endpoints.endpoint_or_empty(url),
         bbox=_box(data.get("bbox")),
     )
-    for feature in _list(data, "features")[:MAX_LAYERS]:
+    for feature in list_of(data, "features")[:MAX_LAYERS]:
         if not isinstance(feature, dict):
             continue
-        own = _object(feature, "properties")
+        own = object_of(feature, "properties")
         found.layers.append(
-            FoundLayer(name=str(feature.get("id", "")) or _text(own, "title"), title=_text(own, "title"))
+            FoundLayer(name=str(feature.get("id", "")) or text_of(own, "title"), title=text_of(own, "title"))
         )
-        for offering in _list(own, "offerings"):
-            for operation in _list(offering, "operations") if isinstance(offering, dict) else ():
-                if isinstance(operation, dict) and _text(operation, "href").startswith("http"):
-                    found.links.append(_text(operation, "href"))
+        for offering in list_of(own, "offerings"):
+            for operation in list_of(offering, "operations") if isinstance(offering, dict) else ():
+                if isinstance(operation, dict) and text_of(operation, "href").startswith("http"):
+                    found.links.append(text_of(operation, "href"))
     del found.links[MAX_LINKS:]
     return found
 
@@ -634,8 +492,8 @@ def _geojson(data: Json, url: str) -> Description | None:
         features = [{"geometry": data}]
     else:
         return None
-    title = _text(data, "name") or _text(data, "title") or _text(_object(data, "metadata"), "title")
-    crs = _text(_object(_object(data, "crs"), "properties"), "name")
+    title = text_of(data, "name") or text_of(data, "title") or text_of(object_of(data, "metadata"), "title")
+    crs = text_of(object_of(object_of(data, "crs"), "properties"), "name")
     bbox = _box(data.get("bbox")) or _bounds([one.get("geometry") for one in features])
     geometries = dict.fromkeys(
         str(one["geometry"].get("type")) for one in features[:1000] if isinstance(one.get("geometry"), dict)
@@ -645,7 +503,7 @@ def _geojson(data: Json, url: str) -> Description | None:
         type="geojson",
         version="",
         title=title[:1000],
-        abstract=_text(data, "description")[:MAX_TEXT],
+        abstract=text_of(data, "description")[:MAX_TEXT],
         endpoint=endpoints.endpoint_or_empty(url),
         bbox=bbox,
         crs=[places.crs_name(crs)] if crs else ["CRS:84"],
@@ -674,44 +532,18 @@ def _bounds(geometries: list[Any]) -> BBox | None:
     return places.box(west, south, east, north) if west <= east else None
 
 
-# members
-
-
-def _links(data: Json) -> list[Json]:
-    return [one for one in _list(data, "links")[:5000] if isinstance(one, dict) and isinstance(one.get("href"), str)]
-
-
-def _relation(link: Json) -> str:
-    rel = link.get("rel")
-    match = _REL.fullmatch(rel) if isinstance(rel, str) else None
-    return match[1] if match else str(rel or "")
-
-
-def _address(link: Json, base: str) -> str:
-    href = _text(link, "href")
-    try:
-        return urljoin(base, href) if base and href else href
-    except ValueError:
-        return ""
-
-
-def _is_json(link: Json) -> bool:
-    kind = _text(link, "type")
-    return not kind or "json" in kind
-
-
 def _contact_of(data: Json) -> tuple[Contact | None, str]:
-    provider = _object(data, "provider")
-    contacts = _list(data, "contacts") or ([data["contact"]] if isinstance(data.get("contact"), dict) else [])
+    provider = object_of(data, "provider")
+    contacts = list_of(data, "contacts") or ([data["contact"]] if isinstance(data.get("contact"), dict) else [])
     first = next((one for one in contacts if isinstance(one, dict)), {})
     emails = first.get("emails")
-    email = _text(first, "email")
+    email = text_of(first, "email")
     if isinstance(emails, list) and emails and isinstance(emails[0], dict):
-        email = email or _text(emails[0], "value")
-    organisation = _text(provider, "name") or _text(first, "organization")
-    person = _text(first, "name")
+        email = email or text_of(emails[0], "value")
+    organisation = text_of(provider, "name") or text_of(first, "organization")
+    person = text_of(first, "name")
     found = Contact(
-        person=person, organisation=organisation, email=email, url=_text(provider, "url") or _text(first, "url")
+        person=person, organisation=organisation, email=email, url=text_of(provider, "url") or text_of(first, "url")
     )
     return (found if found != Contact() else None), organisation or person
 
@@ -727,38 +559,3 @@ def _summed(found: Description) -> Description:
     if not found.title and len(found.layers) == 1:
         found.title = found.layers[0].title
     return found
-
-
-def _text(data: Json, name: str) -> str:
-    value = data.get(name)
-    return value.strip() if isinstance(value, str) else ""
-
-
-def _list(data: Json, name: str) -> list[Any]:
-    value = data.get(name)
-    return value if isinstance(value, list) else []
-
-
-def _object(data: Json, name: str) -> Json:
-    value = data.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def _strings(data: Json, name: str) -> list[str]:
-    return [one for one in _list(data, name) if isinstance(one, str)]
-
-
-def _plain(text: str) -> str:
-    """Without the HTML that ArcGIS and TileJSON put into texts."""
-    return " ".join(re.sub(r"<[^<>]{0,500}>", " ", text).split())
-
-
-def _moment(value: Any) -> str:
-    from datetime import UTC, datetime
-
-    if not isinstance(value, (int, float)):
-        return ""
-    try:
-        return datetime.fromtimestamp(value / 1000, UTC).date().isoformat()
-    except (ValueError, OverflowError, OSError):
-        return ""

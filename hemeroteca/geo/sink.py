@@ -18,7 +18,7 @@ from hemeroteca.urls import Candidate, UrlRole
 MAX_PROBES = 60  # of one host and run, besides ordinary links
 MAX_SIBLINGS = 24  # of those, guesses from services that were found
 MAX_HOSTS = 50_000  # counted
-MAX_WAYS = 100_000  # links remembered, to tell the way to a service
+MAX_FOUND_FROM = 100_000  # links remembered, to tell the way to a service
 MAX_STEPS = 30  # of a way
 MAX_PENDING = 20_000  # probes whose answer is awaited
 MIN_TRIES = 20  # before a rule that guesses is judged
@@ -32,7 +32,7 @@ class Services:
         self._closed: list[tuple[str, int, str]] = []  # address, crawl, rule
         self._touched: dict[int, int] = {}
         self._asked: OrderedDict[tuple[int, str], list[int]] = OrderedDict()  # crawl and host → probes, siblings
-        self._ways: OrderedDict[int, tuple[int, str, str]] = OrderedDict()  # page → parent, its address, anchor
+        self._found_from: OrderedDict[int, tuple[int, str, str]] = OrderedDict()  # page → parent, its address, anchor
         self._guesses: OrderedDict[int, str] = OrderedDict()  # probe → the rule that made it
         self._tried: Counter[str] = Counter()
         self._found: Counter[str] = Counter()
@@ -46,7 +46,7 @@ class Services:
         done, capture, trip = arrival.done, arrival.capture, arrival.trip
         probing = trip is not None and _probes(trip.run.options)
         if probing:
-            self._ways.setdefault(arrival.rules.key, (0, "", ""))  # a seed: nothing leads to it
+            self._found_from.setdefault(arrival.rules.key, (0, "", ""))  # a seed: nothing leads to it
             self._remember(capture.url, done.candidates)
         failed = capture.status >= 400 and endpoints.asks_capabilities(capture.url)
         if not done.finds and not probing and not failed:
@@ -100,7 +100,7 @@ class Services:
     def _sight(self, arrival: Any, description: Description) -> None:
         capture, trip = arrival.capture, arrival.trip
         way = self._way(arrival.rules.key)
-        _, found_on, anchor = self._ways.get(arrival.rules.key, (0, "", ""))
+        _, found_on, anchor = self._found_from.get(arrival.rules.key, (0, "", ""))
         self._sightings.append(
             services.Sighting(
                 description=description,
@@ -117,16 +117,16 @@ class Services:
 
     def _remember(self, url: str, candidates: list[Candidate]) -> None:
         for candidate in candidates:
-            if candidate.role == UrlRole.PAGE and candidate.key not in self._ways:
-                self._ways[candidate.key] = (candidate.parent, url, candidate.anchor)
-        while len(self._ways) > MAX_WAYS:
-            self._ways.popitem(last=False)
+            if candidate.role == UrlRole.PAGE and candidate.key not in self._found_from:
+                self._found_from[candidate.key] = (candidate.parent, url, candidate.anchor)
+        while len(self._found_from) > MAX_FOUND_FROM:
+            self._found_from.popitem(last=False)
 
     def _way(self, page: int) -> list[str]:
         """Pages from the seed to this one, as far as they are remembered."""
         steps: list[str] = []
-        while page in self._ways and len(steps) < MAX_STEPS:
-            page, url, _ = self._ways[page]
+        while page in self._found_from and len(steps) < MAX_STEPS:
+            page, url, _ = self._found_from[page]
             if url:
                 steps.append(url)
         return steps[::-1]
@@ -156,7 +156,7 @@ class Services:
         except urls.UrlError:
             return
         crawl, key = arrival.rules.crawl, urls.key(url)
-        if key == arrival.rules.key or key in self._guesses or (rule and key in self._ways):
+        if key == arrival.rules.key or key in self._guesses or (rule and key in self._found_from):
             return  # a guess that is known already says nothing of its rule
         counts = self._asked.setdefault((crawl, host), [0, 0])
         if counts[0] >= MAX_PROBES or (rule and counts[1] >= MAX_SIBLINGS):
@@ -172,7 +172,7 @@ class Services:
             self._asked.popitem(last=False)
         depth = min(arrival.rules.depth + 1, 1000)
         candidate = Candidate(key, url, host, crawl, depth=depth, parent=arrival.rules.key, anchor="")
-        self._ways.setdefault(key, (arrival.rules.key, arrival.capture.url, ""))
+        self._found_from.setdefault(key, (arrival.rules.key, arrival.capture.url, ""))
         arrival.leads.append(candidate)
 
     def _is_worthwhile(self, rule: str) -> bool:

@@ -246,6 +246,13 @@ class Reads:
         self._turns: dict[str, float] = {}  # when addresses that wait had their last
         self._known: OrderedDict[bytes, _Outcome] = OrderedDict()
 
+    def close(self) -> None:
+        """End the processes that wait for work."""
+        with self._changed:
+            idle, self._idle = self._idle, []
+        for process in idle:
+            process.end()
+
     def run(self, function: Callable[..., T], arguments: tuple[Any, ...], seconds: float, mark: bytes = b"") -> T:
         """`mark`: another one means that what is known already does not count."""
         order = msgspec.msgpack.encode(_Order(function.__module__, function.__name__, list(arguments)))

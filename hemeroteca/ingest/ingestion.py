@@ -69,7 +69,9 @@ class Ingest:
             document = _read(capture, rules, result, focus)
             if result.needs_browser:
                 return result
-        nofollow = _directives(capture, document, crawl.agent if crawl else AGENT, result) if rules.obey else False
+        nofollow = (
+            _directives(capture, document, crawl.agent if crawl else AGENT, result) if rules.obey_robots else False
+        )
         if rules.keep and not result.noarchive:
             if not result.same or capture.attached:
                 result.records = warc.records(capture, result.digest, result.size)

@@ -89,7 +89,7 @@ class Rules(msgspec.Struct, array_like=True, kw_only=True):
     noise: list[str] = []  # … and the blocks of its pages that are noise
     include: tuple[str, ...] = ()  # rules of the site for the elements that hold text …
     exclude: tuple[str, ...] = ()  # … and for those that do not
-    obey: bool = True  # what the page says to robots counts
+    obey_robots: bool = True  # what the page says to robots counts
     keep: bool = True  # make records; not of what is read from the archive
     read: bool = True  # else it is only kept
     leads: str = ""  # the page scripts went on to

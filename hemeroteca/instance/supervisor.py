@@ -30,7 +30,7 @@ log = logging.getLogger("hemeroteca.supervisor")
 
 MINUTE = 60.0
 FIRST_DELAY = 0.5
-LONGEST_DELAY = 30.0
+MAX_DELAY = 30.0
 LINE_LIMIT = 8192  # a child that writes without line ends must not fill our memory
 _PR_SET_PDEATHSIG = 1
 
@@ -363,7 +363,7 @@ class _Child:
         if now - self._started > MINUTE:
             self._delay = FIRST_DELAY
         self.start_at = now + self._delay
-        self._delay = min(self._delay * 2, LONGEST_DELAY)
+        self._delay = min(self._delay * 2, MAX_DELAY)
         full = len(self._deaths) == self._deaths.maxlen
         if full and self.start_at < self._deaths[0] + MINUTE:
             self.start_at = self._deaths[0] + MINUTE

@@ -17,7 +17,7 @@ from .page_table import NEVER, Floats
 from .paths import LEVELS, PATHS
 
 if TYPE_CHECKING:
-    from .planner import Planner
+    from .planner_state import PlannerState
 
 Value = str | int | float
 
@@ -89,49 +89,49 @@ def _number(value: float, language: str) -> str:
     return text.replace(".", ",") if language == "es" else text
 
 
-def explain(planner: Planner, key: int, day: float) -> Reason:
+def explain(state: PlannerState, key: int, day: float) -> Reason:
     """The strongest reason to visit this page now."""
-    slot = planner.pages.find([key])
-    x, gap, _ = planner.evidence.of(slot, day)
-    page, push = planner.pages.rows[slot[0]], planner.hazard.weights * x[0]
+    slot = state.pages.find([key])
+    x, gap, _ = state.evidence.of(slot, day)
+    page, push = state.pages.rows[slot[0]], state.hazard.weights * x[0]
     ago = round(float(gap[0]), 1)
     if page["told"]:
-        source, precision = planner.signals.best(int(page["site"]), int(page["told"]))
+        source, precision = state.signals.best(int(page["site"]), int(page["told"]))
         return Reason("signal", {"source": source, "precision": precision})
-    if planner.reserves.overdue(np.array([float(gap[0])]), np.array([float(page["max_gap"])]))[0] > 1:
+    if state.reserves.overdue(np.array([float(gap[0])]), np.array([float(page["max_gap"])]))[0] > 1:
         return Reason("overdue", {"ago": ago})
     reasons: list[tuple[float, Reason]] = [(0.1, Reason("waiting", {"ago": ago}))]
-    around_it = _sections(planner, slot[0], x[0], push)
+    around_it = _sections(state, slot[0], x[0], push)
     reasons.append(around_it)
     # Several neighbours seen today tell a person more than one companion that is mostly among them.
     fewer = 0.5 if around_it[1].code == "neighbours" else 1.0
-    reasons.append((fewer * float(push[AT["companions"]]), _companion(planner, slot[0])))
+    reasons.append((fewer * float(push[AT["companions"]]), _companion(state, slot[0])))
     reasons.append((float(push[AT["week"]]) if x[0, AT["week"]] > 0 else 0.0, Reason("calendar")))
-    recent = float(planner.pages.count[slot[0], 1])
+    recent = float(state.pages.count[slot[0], 1])
     if recent > 1.2:
         burst = float(push[AT["habit-30d"] : AT["habit-2d"] + 1].sum())
         reasons.append((burst, Reason("burst", {"changes": max(2, round(recent)), "days": 14})))
     habit = float(push[AT["habit-ever"] : AT["habit-150d"] + 1].sum())
-    rate = float(planner.evidence.rate(slot)[0])
-    around = planner.index.effective[planner.pages.inside[slot[0], :PATHS]]
+    rate = float(state.evidence.rate(slot)[0])
+    around = state.index.effective[state.pages.inside[slot[0], :PATHS]]
     narrow = int(around[np.flatnonzero(around)[-1]]) if around.any() else 0
-    unseen = round(day - float(planner.sections.sensed[narrow]), 1)
+    unseen = round(day - float(state.sections.sensed[narrow]), 1)
     if narrow and unseen >= 1:
-        reasons.append((0.12, Reason("sensor", {"section": planner.index.name(narrow), "ago": unseen})))
+        reasons.append((0.12, Reason("sensor", {"section": state.index.name(narrow), "ago": unseen})))
     if not page["visited"]:
-        reasons.append((0.2, Reason("new", {"section": planner.index.name(narrow), "days": round(1 / rate, 1)})))
+        reasons.append((0.2, Reason("new", {"section": state.index.name(narrow), "days": round(1 / rate, 1)})))
     elif page["change_to"] > NEVER:
         reasons.append((max(habit, 0.15), Reason("habit", {"days": round(1 / rate, 1), "ago": ago})))
     return max(reasons, key=lambda r: r[0])[1]
 
 
-def _sections(planner: Planner, slot: int, x: Floats, push: NDArray[np.float64]) -> tuple[float, Reason]:
+def _sections(state: PlannerState, slot: int, x: Floats, push: NDArray[np.float64]) -> tuple[float, Reason]:
     levels = push[AT["section-0"] : AT["section-0"] + LEVELS]
     level = int(np.flatnonzero(levels >= 0.5 * levels.max())[-1])  # the narrowest that says about as much
-    section = int(planner.pages.inside[slot, level])
-    name = planner.index.name(section)
+    section = int(state.pages.inside[slot, level])
+    name = state.index.name(section)
     strength = float(np.maximum(levels, 0).sum())
-    changed, visited = int(planner.sections.today_changes[section]), int(planner.sections.today_visits[section])
+    changed, visited = int(state.sections.today_changes[section]), int(state.sections.today_visits[section])
     if section and changed and visited == 1:
         return strength, Reason("neighbour", {"section": name})
     if section and changed:
@@ -140,9 +140,9 @@ def _sections(planner: Planner, slot: int, x: Floats, push: NDArray[np.float64])
     return strength if section else 0.0, Reason("section", {"section": name, "times": times})
 
 
-def _companion(planner: Planner, slot: int) -> Reason:
-    others = planner.companions.page[slot]
-    recent = np.where(others >= 0, planner.pages.rows["change_to"][others], NEVER)
-    strong = np.where(recent > planner.pages.rows["last"][slot], planner.companions.bond[slot], -1)
-    values: dict[str, Value] = {"page": int(planner.pages.rows["key"][others[int(np.argmax(strong))]])}
+def _companion(state: PlannerState, slot: int) -> Reason:
+    others = state.companions.page[slot]
+    recent = np.where(others >= 0, state.pages.rows["change_to"][others], NEVER)
+    strong = np.where(recent > state.pages.rows["last"][slot], state.companions.bond[slot], -1)
+    values: dict[str, Value] = {"page": int(state.pages.rows["key"][others[int(np.argmax(strong))]])}
     return Reason("companion", values)

@@ -35,7 +35,7 @@ class Hazard:
         if changed.size == 0:
             return
         x = features.astype(np.float64)
-        expected = np.exp(np.clip(x @ self.weights + np.log(gaps), -14.0, LARGEST))
+        expected = np.exp(np.clip(x @ self.weights + np.log(gaps), -14.0, MAX_LOG))
         chance = -np.expm1(-expected)
         odds = expected * (1 - chance) / chance
         gradient = np.where(changed, odds, -expected)
@@ -51,4 +51,4 @@ class Hazard:
         self.visits += int(changed.size)
 
 
-LARGEST = 2.5  # log of expected changes in a gap: beyond it the chance is 1 anyway
+MAX_LOG = 2.5  # log of expected changes in a gap: beyond it the chance is 1 anyway

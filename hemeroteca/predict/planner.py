@@ -10,7 +10,7 @@ Time is an argument (hours since any fixed midnight, UTC), never read from a clo
     source_trust       how far each source of signals is believed
     reserves           visits for overdue pages and sensors, and a limit for signals
     explanation        why a page is visited
-    planner_state      all of it as bytes
+    planner_state      all of them together, and as bytes
 """
 
 from __future__ import annotations
@@ -22,19 +22,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import explanation, planner_state
+from . import explanation
 from .calendars import Calendar
-from .evidence import AT, CHUNK, EVIDENCE, Evidence
+from .evidence import AT, CHUNK
 from .explanation import Reason
-from .hazard import LARGEST, Hazard
-from .neighbours import Companions, Sections
-from .page_table import NEVER, PAGE, SCALES, Bits, Floats, Ints, PageTable
-from .paths import SectionIndex
-from .profile import Profiles
-from .reserves import Reserves
-from .source_trust import SourceTrust
+from .hazard import MAX_LOG
+from .page_table import NEVER, PAGE, SCALES, Bits, Floats, Ints
+from .planner_state import PlannerState
 
-COMPANIONS = 8
 SEPARATE = 0.5  # share of a visit's value that lies in coming before the next change
 MAX_LESSON = 400.0  # days; a longer gap is a clock that jumped, not a quiet page
 RETRY = (1 / 24, 7.0)  # days before a failed page is tried again: first, and at most (doubling)
@@ -62,28 +57,17 @@ class Planner:
     """State of all pages, and the weights learned from them."""
 
     def __init__(self, *, first_weekday: int = 0, min_gap_hours: float = 1.0) -> None:
-        self.min_gap = np.float32(min_gap_hours / 24.0)
-        self.index = SectionIndex()
-        self.sections = Sections()
-        self.companions = Companions(0, COMPANIONS)
-        self.profiles = Profiles(0, first_weekday)
-        self.signals = SourceTrust()
-        start = np.array([weight for _, weight, _ in EVIDENCE])
-        self.hazard = Hazard(start, np.array([firmness for _, _, firmness in EVIDENCE]))
-        self.pages = PageTable()
-        self.evidence = Evidence(self.pages, self.index, self.sections, self.companions, self.profiles)
-        self.reserves = Reserves(self.pages, self.index, self.sections, self.signals)
-        self.clock = 0.0  # day of the last call
+        self.state = PlannerState(first_weekday, min_gap_hours)
         self._value = np.zeros(0, np.float32)
         self._heap: list[tuple[float, int]] | None = []
 
     # ── pages ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def __len__(self) -> int:
-        return len(self.pages)
+        return len(self.state.pages)
 
     def __contains__(self, key: int) -> bool:
-        return key in self.pages
+        return key in self.state.pages
 
     def add(
         self,
@@ -104,34 +88,34 @@ class Planner:
         wanted = np.asarray(keys, np.int64)
         if np.unique(wanted).size != wanted.size:
             raise ValueError("the same page is given twice; give every key once")
-        fresh = self.pages.unknown(wanted)
+        fresh = self.state.pages.unknown(wanted)
         if not fresh:
             return
-        slots = self.pages.make_room(len(fresh))
-        self.companions.grow(self.pages.rows.size)
+        slots = self.state.pages.make_room(len(fresh))
+        self.state.companions.grow(self.state.pages.rows.size)
         page = np.zeros(len(fresh), PAGE)
         page["key"] = wanted[fresh]
         page["alive"] = True
         page["last"] = now / 24
         page["change_from"] = page["change_to"] = NEVER
         page["weight"], page["min_gap"], page["max_gap"] = weight, min_hours / 24, max_hours / 24
-        page["site"] = self.index.site_numbers([sites[i] for i in fresh])
-        self.pages.rows[slots] = page
-        self.pages.count[slots] = self.pages.exposure[slots] = 0
-        self.pages.inside[slots] = 0
-        self.index.place(slots, [sites[i] for i in fresh], [urls[i] for i in fresh], self.pages.inside)
-        self.sections.grow(len(self.index))
-        self.profiles.grow(self.index.sites)
-        self.signals.grow(self.index.sites)
+        page["site"] = self.state.index.site_numbers([sites[i] for i in fresh])
+        self.state.pages.rows[slots] = page
+        self.state.pages.count[slots] = self.state.pages.exposure[slots] = 0
+        self.state.pages.inside[slots] = 0
+        self.state.index.place(slots, [sites[i] for i in fresh], [urls[i] for i in fresh], self.state.pages.inside)
+        self.state.sections.grow(len(self.state.index))
+        self.state.profiles.grow(self.state.index.sites)
+        self.state.signals.grow(self.state.index.sites)
         self._reindex()
 
     def remove(self, keys: Sequence[int]) -> None:
         """Stop to watch pages; unknown keys are ignored."""
-        slots = self.pages.known(keys)
-        self.index.leave(self.pages.inside[slots])
-        self.companions.forget(slots)
-        self.pages.inside[slots] = 0
-        self.pages.rows["alive"][slots] = False
+        slots = self.state.pages.known(keys)
+        self.state.index.leave(self.state.pages.inside[slots])
+        self.state.companions.forget(slots)
+        self.state.pages.inside[slots] = 0
+        self.state.pages.rows["alive"][slots] = False
         self._reindex()
 
     def set(
@@ -144,79 +128,80 @@ class Planner:
         paused: bool | None = None,
     ) -> None:
         """Change what people decide about pages, at once; what is not given stays. A paused page keeps its habits."""
-        slots = self.pages.find(keys)
+        slots = self.state.pages.find(keys)
         for name, value in (("weight", weight), ("min_gap", min_hours), ("max_gap", max_hours), ("paused", paused)):
             if value is not None:
-                self.pages.rows[name][slots] = value / 24 if name.endswith("_gap") else value
+                self.state.pages.rows[name][slots] = value / 24 if name.endswith("_gap") else value
         if paused:
             self._value[slots] = -1
         else:
-            self._rescore(slots[self._value[slots] >= 0], self.clock)
+            self._rescore(slots[self._value[slots] >= 0], self.state.clock)
 
     def set_calendar(self, site: str, calendar: Calendar) -> None:
         """Teach the holidays of a site's country; the calendar's first day is day 0 of this planner's time."""
-        number = int(self.index.site_numbers([site])[0])
-        self.profiles.grow(self.index.sites)
-        self.signals.grow(self.index.sites)
-        self.profiles.calendars[number] = calendar
+        number = int(self.state.index.site_numbers([site])[0])
+        self.state.profiles.grow(self.state.index.sites)
+        self.state.signals.grow(self.state.index.sites)
+        self.state.profiles.calendars[number] = calendar
 
     # ── what happened ────────────────────────────────────────────────────────────────────────────────────────────
 
     def observe(self, keys: ArrayLike, now: float, changed: ArrayLike) -> None:
         """Visits made at `now` and whether each page had changed. All of them move their neighbours at once."""
-        slots, hit = self.pages.find(keys), np.atleast_1d(np.asarray(changed, bool))
+        state = self.state
+        slots, hit = state.pages.find(keys), np.atleast_1d(np.asarray(changed, bool))
         if slots.size == 0:
             return
         day = self._turn(now)
-        x, gap, slow = self.evidence.of(slots, day)
-        page = self.pages.rows[slots]
+        x, gap, slow = state.evidence.of(slots, day)
+        page = state.pages.rows[slots]
         told = page["told"] > 0
-        offset = self.signals.silence(page["site"], page["told"])
-        expected = np.exp(np.clip(self.hazard.log_hazard(x) + np.log(gap) + offset, -14, LARGEST))
+        offset = state.signals.silence(page["site"], page["told"])
+        expected = np.exp(np.clip(state.hazard.log_hazard(x) + np.log(gap) + offset, -14, MAX_LOG))
         lesson = np.minimum(gap, MAX_LESSON)
         # A visit somebody asked for says nothing about how often unannounced ones succeed.
         learn = ~told & (gap < MAX_LESSON)
-        self.hazard.learn(x[learn], gap[learn] * np.exp(offset[learn]), hit[learn])
-        self.signals.verify(page["site"], page["told"], -np.expm1(-expected), hit)
+        state.hazard.learn(x[learn], gap[learn] * np.exp(offset[learn]), hit[learn])
+        state.signals.verify(page["site"], page["told"], -np.expm1(-expected), hit)
         exposure = np.where(hit, lesson * (1 / expected - 1 / np.expm1(expected)), lesson)
         exposure = np.clip(exposure, 0.05 * lesson, lesson)  # days until the first change of the gap
-        self.sections.record(self.pages.inside[slots], page["last"], hit, -np.expm1(-slow * lesson), exposure, day)
-        self.profiles.record(page["site"].astype(np.int64), page["last"], day, hit, expected / gap)
+        state.sections.record(state.pages.inside[slots], page["last"], hit, -np.expm1(-slow * lesson), exposure, day)
+        state.profiles.record(page["site"].astype(np.int64), page["last"], day, hit, expected / gap)
         fade = np.exp(-lesson[:, None] / SCALES)
-        self.pages.count[slots] = self.pages.count[slots] * fade + hit[:, None]
+        state.pages.count[slots] = state.pages.count[slots] * fade + hit[:, None]
         within = (1 - fade) / (lesson[:, None] / SCALES)
-        self.pages.exposure[slots] = self.pages.exposure[slots] * fade + exposure[:, None] * within
-        self.evidence.changes += float(hit.sum())
-        self.evidence.days += float(exposure.sum())
+        state.pages.exposure[slots] = state.pages.exposure[slots] * fade + exposure[:, None] * within
+        state.evidence.changes += float(hit.sum())
+        state.evidence.days += float(exposure.sum())
         for slot, start in zip(slots[hit], page["last"][hit], strict=True):
-            self.companions.changed(int(slot), int(self.pages.rows["site"][slot]), float(start), day)
-        self.pages.rows["change_from"][slots[hit]] = page["last"][hit]
-        self.pages.rows["change_to"][slots[hit]] = day
-        self.pages.rows["last"][slots] = day
-        self.pages.rows["told"][slots] = 0
-        self.pages.rows["failures"][slots] = 0
-        self.pages.rows["visited"][slots] = True
-        self.reserves.visits_today += slots.size
-        self.evidence.visited()
+            state.companions.changed(int(slot), int(state.pages.rows["site"][slot]), float(start), day)
+        state.pages.rows["change_from"][slots[hit]] = page["last"][hit]
+        state.pages.rows["change_to"][slots[hit]] = day
+        state.pages.rows["last"][slots] = day
+        state.pages.rows["told"][slots] = 0
+        state.pages.rows["failures"][slots] = 0
+        state.pages.rows["visited"][slots] = True
+        state.reserves.visits_today += slots.size
+        state.evidence.visited()
         self._move_neighbours(slots, hit, day)
 
     def fail(self, keys: ArrayLike, now: float) -> None:
         """Visits that gave no answer: nothing is learned about change, and the page rests longer each time."""
-        slots = self.pages.find(keys)
+        slots = self.state.pages.find(keys)
         day = self._turn(now)
-        failures = np.minimum(self.pages.rows["failures"][slots], 30)
+        failures = np.minimum(self.state.pages.rows["failures"][slots], 30)
         wait = np.minimum(RETRY[0] * 2.0**failures, RETRY[1])
-        self.pages.rows["failures"][slots] = failures + 1
-        self.pages.rows["retry"][slots] = day + wait
+        self.state.pages.rows["failures"][slots] = failures + 1
+        self.state.pages.rows["retry"][slots] = day + wait
         self._value[slots] = -1
 
     def signal(self, key: int, now: float, source: str) -> None:
         """Somebody says that this page changed. How far a source is believed is learned from its past."""
-        slot = self.pages.find([key])
+        slot = self.state.pages.find([key])
         day = self._turn(now)
-        bit = self.signals.bit(source)
-        self.signals.tell(int(self.pages.rows["site"][slot[0]]), bit)
-        self.pages.rows["told"][slot] |= np.uint16(1 << bit)
+        bit = self.state.signals.bit(source)
+        self.state.signals.tell(int(self.state.pages.rows["site"][slot[0]]), bit)
+        self.state.pages.rows["told"][slot] |= np.uint16(1 << bit)
         self._rescore(slot, day)
 
     # ── what next ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -224,11 +209,11 @@ class Planner:
     def plan(self, now: float, budget: int) -> Plan:
         """Score every page and name the `budget` most valuable visits of this moment."""
         day = self._turn(now)
-        value, chance = self._score(np.arange(self.pages.rows.size), day)
-        self.reserves.apply(value, chance, day, budget)
+        value, chance = self._score(np.arange(self.state.pages.rows.size), day)
+        self.state.reserves.apply(value, chance, day, budget)
         best = _largest(value, budget)
         self._value, self._heap = value, None
-        return Plan(self.pages.rows["key"][best], chance[best], value[best])
+        return Plan(self.state.pages.rows["key"][best], chance[best], value[best])
 
     def next(self) -> int | None:
         """The best visit since the last `plan`, in O(log n); what was seen meanwhile is already counted.
@@ -242,40 +227,41 @@ class Planner:
             value, slot = heapq.heappop(self._heap)
             if self._value[slot] == np.float32(-value) and self._value[slot] >= 0:
                 self._value[slot] = -1
-                return int(self.pages.rows["key"][slot])
+                return int(self.state.pages.rows["key"][slot])
         return None
 
     def chance(self, keys: ArrayLike, now: float) -> Floats:
         """P(changed since the last visit) of each page."""
-        slots = self.pages.find(keys)
-        return self._chance(slots, *self.evidence.of(slots, self._turn(now))[:2])
+        slots = self.state.pages.find(keys)
+        return self._chance(slots, *self.state.evidence.of(slots, self._turn(now))[:2])
 
     def explain(self, key: int, now: float) -> Reason:
         """The strongest reason to visit this page now."""
-        return explanation.explain(self, key, self._turn(now))
+        return explanation.explain(self.state, key, self._turn(now))
 
     # ── keeping it ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def dumps(self) -> bytes:
         """Everything learned, as one block of bytes (calendars are settings, not learned: set them again)."""
-        return planner_state.write(self)
+        return self.state.dumps()
 
     @classmethod
     def loads(cls, data: bytes) -> Planner:
         """The planner that `dumps` wrote."""
-        planner = planner_state.read(data, cls)
+        planner = cls()
+        planner.state = PlannerState.loads(data)
         planner._reindex()
         return planner
 
     @property
     def keys(self) -> Ints:
         """Of all pages, paused ones too, in ascending order."""
-        return self.pages.keys
+        return self.state.pages.keys
 
     @property
     def bytes_per_page(self) -> float:
         """State kept per page, what sections and sites keep included."""
-        return (planner_state.size(self) + self.pages.index_bytes) / max(len(self), 1)
+        return (self.state.size) / max(len(self), 1)
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -285,29 +271,29 @@ class Planner:
         chance = np.empty(slots.size, np.float32)
         for at in range(0, slots.size, CHUNK):
             part = slots[at : at + CHUNK]
-            x, gap = self.evidence.of_all(part, day)
+            x, gap = self.state.evidence.of_all(part, day)
             chance[at : at + CHUNK] = c = self._chance(part, x, gap)
-            page = self.pages.rows[part]
+            page = self.state.pages.rows[part]
             resting = (page["failures"] > 0) & (page["retry"] > day) & (page["retry"] <= day + RETRY[1])
             # A maximum that a person set below the usual rest is meant.
-            rest = np.where(page["max_gap"] > 0, np.minimum(self.min_gap, page["max_gap"]), self.min_gap)
+            rest = np.where(page["max_gap"] > 0, np.minimum(self.state.min_gap, page["max_gap"]), self.state.min_gap)
             closed = ~page["alive"] | page["paused"] | resting | (gap < np.maximum(page["min_gap"], rest) - 1e-3)
             worth = c * (1 - SEPARATE + SEPARATE * self._again(x))
             value[at : at + CHUNK] = np.where(closed, -1, worth * page["weight"])
         return value, chance
 
     def _chance(self, slots: Ints, x: Floats, gap: Floats) -> Floats:
-        told, site = self.pages.rows["told"][slots], self.pages.rows["site"][slots]
-        log = self.hazard.log_hazard(x) + np.log(gap) + self.signals.silence(site, told)
-        unchanged = np.exp(-np.exp(np.clip(log, -14, LARGEST)))
-        return (1 - unchanged * self.signals.doubt(site, told)).astype(np.float32)
+        told, site = self.state.pages.rows["told"][slots], self.state.pages.rows["site"][slots]
+        log = self.state.hazard.log_hazard(x) + np.log(gap) + self.state.signals.silence(site, told)
+        unchanged = np.exp(-np.exp(np.clip(log, -14, MAX_LOG)))
+        return (1 - unchanged * self.state.signals.doubt(site, told)).astype(np.float32)
 
     def _again(self, x: Floats) -> Floats:
         """P(a page that just changed changes again within a day): the change that a later visit would lose."""
-        log = self.hazard.log_hazard(x)
+        log = self.state.hazard.log_hazard(x)
         for name, then in (("gap", 0.0), ("never-changed", 0.0), ("aftershock", np.log(np.log(2.0)))):
-            log += np.float32(self.hazard.weights[AT[name]]) * (np.float32(then) - x[:, AT[name]])
-        return (-np.expm1(-np.exp(np.clip(log, -14, LARGEST)))).astype(np.float32)
+            log += np.float32(self.state.hazard.weights[AT[name]]) * (np.float32(then) - x[:, AT[name]])
+        return (-np.expm1(-np.exp(np.clip(log, -14, MAX_LOG)))).astype(np.float32)
 
     def _move_neighbours(self, slots: Ints, hit: Bits, day: float) -> None:
         """Re-score, between two plans, the pages that a change just seen speaks about."""
@@ -316,12 +302,12 @@ class Planner:
             return
         near: list[Ints] = []
         for slot in slots[hit]:
-            friends = self.companions.page[slot]
+            friends = self.state.companions.page[slot]
             near.append(friends[friends >= 0].astype(np.int64))
-            for section in self.pages.inside[slot][::-1]:
-                if section and self.index.members[section] <= NEIGHBOURHOOD:
-                    level = int(np.flatnonzero(self.pages.inside[slot] == section)[0])
-                    near.append(np.flatnonzero(self.pages.inside[:, level] == section))
+            for section in self.state.pages.inside[slot][::-1]:
+                if section and self.state.index.members[section] <= NEIGHBOURHOOD:
+                    level = int(np.flatnonzero(self.state.pages.inside[slot] == section)[0])
+                    near.append(np.flatnonzero(self.state.pages.inside[:, level] == section))
         if near:
             touched = np.unique(np.concatenate(near))
             self._rescore(touched[self._value[touched] >= 0][: 4 * NEIGHBOURHOOD], day)
@@ -342,22 +328,22 @@ class Planner:
         if not np.isfinite(day):
             raise ValueError(f"the time must be a finite number of hours, not {now}")
         whole = int(np.floor(day - 1e-4))
-        if day < self.clock - 1 / 24:
+        if day < self.state.clock - 1 / 24:
             for name in ("last", "change_from", "change_to"):
-                self.pages.rows[name] = np.minimum(self.pages.rows[name], np.float32(day))
-            self.evidence.forget()
-            self.reserves.sensed = min(self.reserves.sensed, day)
-        if whole != self.sections.day:
-            self.reserves.turn(whole - self.sections.day)
-            self.sections.turn_to(whole)
-        self.clock = day
+                self.state.pages.rows[name] = np.minimum(self.state.pages.rows[name], np.float32(day))
+            self.state.evidence.forget()
+            self.state.reserves.sensed = min(self.state.reserves.sensed, day)
+        if whole != self.state.sections.day:
+            self.state.reserves.turn(whole - self.state.sections.day)
+            self.state.sections.turn_to(whole)
+        self.state.clock = day
         return day
 
     def _reindex(self) -> None:
-        self.pages.reindex()
-        self._value = np.full(self.pages.rows.size, -1, np.float32)
+        self.state.pages.reindex()
+        self._value = np.full(self.state.pages.rows.size, -1, np.float32)
         self._heap = []
-        self.evidence.forget()
+        self.state.evidence.forget()
 
 
 def _largest(value: Floats, count: int) -> Ints:

@@ -19,7 +19,7 @@ WEEK = 168
 FREE_HOURS, DAYS_AT, HOLIDAY = 24, 48, 55  # where the factors of free hours, weekdays and holidays begin
 FACTORS = 56
 PRIOR = 8.0  # changes' worth of belief in an even week
-LONGEST = 4.0  # days; a longer gap says too little about the hour
+MAX_GAP = 4.0  # days; a longer gap says too little about the hour
 LOOK_BACK = 64  # days in which holidays shorten a gap
 
 
@@ -69,7 +69,7 @@ class Profiles:
         rate: NDArray[np.floating],
     ) -> None:
         """Learn from visits after short gaps; `rate` is what each page promised per day."""
-        short = np.flatnonzero((end - start <= LONGEST) & (end > start))
+        short = np.flatnonzero((end - start <= MAX_GAP) & (end > start))
         if short.size == 0:
             return
         first = np.floor((start[short].astype(np.float64) + self.first_weekday) * 24.0 + 0.01).astype(np.int64)

@@ -76,7 +76,7 @@ PAGE_SECONDS = 3600  # of the ticket in a page's own addresses; a reload gives a
 CONNECTIONS = 200
 CONNECTIONS_EACH = 40  # of one address; a proxy on this machine speaks for all
 READ_SECONDS = 30.0  # for a whole request, however it drips
-LONGEST_ADDRESS = 65_536
+MAX_ADDRESS = 65_536
 MAX_SENT = 16 << 10
 MAX_MOMENTS = 5000  # versions on the timeline
 
@@ -330,7 +330,7 @@ class Pages(RewriterApp):  # type: ignore[misc]
 
     def moments_of(self, url: str) -> list[str]:
         """When the versions of an address were captured: captures that differ from the one before, oldest first."""
-        if not re.match(r"https?://", url, re.I) or len(url) > LONGEST_ADDRESS:
+        if not re.match(r"https?://", url, re.I) or len(url) > MAX_ADDRESS:
             return []
         try:
             return self.index.ask(url, f"collapse=digest&limit=-{MAX_MOMENTS}")
@@ -536,7 +536,7 @@ class Brotli:
 class ReplayHandler(WSGIHandler):  # type: ignore[misc]
     """Addresses as they were sent, since archived ones must not be decoded and encoded again; no line per request."""
 
-    MAX_REQUEST_LINE = LONGEST_ADDRESS
+    MAX_REQUEST_LINE = MAX_ADDRESS
 
     def handle(self) -> None:
         with suppress(gevent.Timeout):  # the connection is closed already

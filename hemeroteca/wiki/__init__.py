@@ -7,9 +7,12 @@
     answers                     what MediaWiki answers, in any of its versions, as revisions, pages and events
     scraping                    where the API is closed: Special:Export, then the pages of histories; obeys robots.txt
     dumps                       XML dumps, and Wikimedia's history dumps in TSV
+    titles                      which articles an order is about: titles looked up, categories, searches
     extraction                  articles read from a wiki into the lake; resumable, nothing twice
+    kept_history                what the lake holds of an article already
     all_revisions               all articles of a wiki, 500 revisions in a request
     commits                     files into the lake: one transaction, several writers; compaction
+    free_queries                SQL and pipelines of whoever may;  answer_cache: answers kept until the next commit
     query_process               questions of the web process, which must stay small, in a process of their own
     filters                     what revisions a question is about
     metrics                     numbers about articles, in Ibis

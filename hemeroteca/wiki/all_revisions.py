@@ -27,9 +27,8 @@ from hemeroteca.wiki.extraction import (
     WITH_TEXT,
     ArticleWork,
     Extraction,
-    Known,
-    stored_texts,
 )
+from hemeroteca.wiki.kept_history import Known, stored_texts
 from hemeroteca.wiki.mediawiki import ApiError
 from hemeroteca.wiki.models import Article
 

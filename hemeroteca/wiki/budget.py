@@ -53,7 +53,9 @@ _SPEND = """
 class RequestBudget:
     """`spend` returns when the next request may be made. Give the slot back with `release` when done for a while."""
 
-    def __init__(self, config: Config, farm: str, pause: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self, config: Config, farm: str, pause: Callable[[float], None] = time.sleep, worker: str = ""
+    ) -> None:
         if farm == WIKIMEDIA and not config.contact:
             raise Denied(
                 "Wikimedia asks who extracts: set `contact` (an address or page where you can be reached) in "
@@ -69,7 +71,7 @@ class RequestBudget:
         self._at_once = min(MAX_PAID, 1 + int(PAID_MS / self.interval_ms))
         self._paid = 0  # requests that were paid for and not made
         self._paid_until = 0  # ms
-        self._worker = f"{workers.name()}:{threading.get_ident()}"
+        self._worker = worker or f"{workers.name()}:{threading.get_ident()}"
         self._pause = pause
         self._slot_until = 0  # ms
 

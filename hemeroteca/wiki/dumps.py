@@ -26,7 +26,7 @@ from hemeroteca.warc import timestamps
 from hemeroteca.wiki import answers, commits
 from hemeroteca.wiki.answers import WikiPage
 from hemeroteca.wiki.commits import ArticleChange, Buffer, Overtaken
-from hemeroteca.wiki.extraction import Known, load_known
+from hemeroteca.wiki.kept_history import Known, load_known
 from hemeroteca.wiki.models import Article, Wiki
 
 CHUNK = 1 << 20

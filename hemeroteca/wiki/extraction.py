@@ -9,20 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
 from hemeroteca.clock import now_ms
 from hemeroteca.errors import NotFound
-from hemeroteca.lake.revisions import EVENTS, REVISIONS, TEXTS, Event, Revision, Text
+from hemeroteca.lake.revisions import Event, Revision, Text
 from hemeroteca.warc import timestamps
 from hemeroteca.wiki import answers, commits, schedule, scraping
 from hemeroteca.wiki.answers import WikiPage
 from hemeroteca.wiki.commits import ArticleChange, Buffer, Overtaken
-from hemeroteca.wiki.mediawiki import ApiClosed, ApiError, WikiClient
+from hemeroteca.wiki.kept_history import Known, load_known, stored
+from hemeroteca.wiki.mediawiki import ApiError, WikiClient
 from hemeroteca.wiki.models import Article, Wiki
+from hemeroteca.wiki.titles import resolve
 
 PROPERTIES = "ids|flags|timestamp|user|userid|size|sha1|slotsha1|contentmodel|comment|parsedcomment|tags"
 WITH_TEXT = PROPERTIES + "|content"
@@ -67,25 +69,6 @@ class ExtractionOptions(msgspec.Struct, frozen=True):
     max_revisions: int = 0  # of each article, beginning with the oldest; 0: all
     verify: bool = False  # walk all numbers, also those that are kept
     policy: str = ""  # auto or exponential; empty: as it is
-
-
-class Known(msgspec.Struct):
-    """What the lake holds of an article: enough to tell new from known from changed."""
-
-    fingerprints: dict[int, int] = {}
-    times: dict[int, int] = {}  # ms
-    texts: set[str] = set()
-    events: set[int] = set()
-    sha1s: dict[int, str | None] = {}  # by number, while a history is walked
-    notes: list[tuple[str, int]] = []  # user and time (ms) of revisions that change nothing: a move, a protection
-
-    def look(self, walked: Iterable[tuple[int, int | None, str | None, str | None, int]]) -> None:
-        """Find the notes. Parents come before their children."""
-        sha1s = self.sha1s
-        for revid, parentid, sha1, user, at in walked:
-            if sha1 and user and sha1s.get(parentid or 0) == sha1:
-                self.notes.append((user, at))
-            sha1s[revid] = sha1
 
 
 _walked = attrgetter("revid", "parentid", "sha1", "user", "timestamp")
@@ -523,167 +506,3 @@ def _log_of(title: str, limit: int | str) -> dict[str, Any]:
 
 def _moment(at: int) -> str:
     return timestamps.iso(at)[:19] + "Z"
-
-
-# what the lake holds
-
-
-def load_known(wiki: Wiki, article: Article, files: Any) -> Known:
-    """Numbers and fingerprints of an article's revisions, sha1s of its texts, numbers of its events."""
-    known = Known()
-    if not article.version:
-        return known
-    manifest = commits.part(wiki, article.pageid)
-    columns = ["revid", "fingerprint", "version", "timestamp"]
-    if not article.complete:  # its history is walked on from here
-        columns += ["parentid", "sha1", "user"]
-    rows: dict[int, tuple[int, int]] = {}
-    walked: list[dict[str, Any]] = []
-    for name in (*manifest.bases.get(REVISIONS, ()), *manifest.updates.get(REVISIONS, ())):
-        for row in _rows(files, name, article.pageid, columns):
-            known.times[row["revid"]] = _milliseconds(row["timestamp"])
-            if not article.complete:
-                walked.append(row)
-            if row["version"] >= rows.get(row["revid"], (0, -1))[1]:
-                rows[row["revid"]] = (row["fingerprint"], row["version"])
-    known.fingerprints = {revid: fingerprint for revid, (fingerprint, _) in rows.items()}
-    walked.sort(key=itemgetter("timestamp", "revid"))
-    known.look((row["revid"], row["parentid"], row["sha1"], row["user"], known.times[row["revid"]]) for row in walked)
-    known.texts = _texts(files, manifest, article.pageid)
-    for name in manifest.bases.get(EVENTS, ()):
-        known.events.update(row["logid"] for row in _rows(files, name, article.pageid, ["logid"]))
-    return known
-
-
-def stored_texts(wiki: Wiki, article: Article, files: Any) -> set[str]:
-    """sha1s of the texts that are kept of an article."""
-    return _texts(files, commits.part(wiki, article.pageid), article.pageid) if article.version else set()
-
-
-def _texts(files: Any, manifest: Any, pageid: int) -> set[str]:
-    names = manifest.bases.get(TEXTS, ())
-    return {row["sha1"] for name in names for row in _rows(files, name, pageid, ["sha1"])}
-
-
-def stored(wiki: Wiki, article: Article, files: Any, revids: set[int] | None = None) -> list[Revision]:
-    """Revisions of an article as they are kept now: those named, or all."""
-    from hemeroteca.lake.revisions import schema
-
-    if revids is not None and not revids:
-        return []
-    manifest = commits.part(wiki, article.pageid)
-    columns = [name for name in schema(REVISIONS).names if name != "fingerprint"]
-    found: dict[int, Revision] = {}
-    for name in (*manifest.bases.get(REVISIONS, ()), *manifest.updates.get(REVISIONS, ())):
-        for row in _rows(files, name, article.pageid, columns):
-            if revids is not None and row["revid"] not in revids:
-                continue
-            for time in ("timestamp", "extraction_date"):
-                row[time] = _milliseconds(row[time])
-            made = Revision(**row)
-            if made.revid not in found or found[made.revid].version <= made.version:
-                found[made.revid] = made
-    return list(found.values())
-
-
-def _rows(files: Any, name: str, pageid: int, columns: Iterable[str]) -> list[dict[str, Any]]:
-    from hemeroteca.lake import parquet
-
-    return parquet.of_page(files.local(name), pageid, list(columns))
-
-
-def _milliseconds(moment: Any) -> int:
-    from datetime import UTC
-
-    return round(moment.replace(tzinfo=UTC).timestamp() * 1000)
-
-
-# titles
-
-
-def resolve(
-    client: WikiClient, wiki: Wiki, titles: Sequence[str]
-) -> tuple[list[tuple[WikiPage, list[str] | None]], list[str], list[list[str]]]:
-    """Pages that titles lead to (redirects followed), titles the wiki does not have, redirects as [from, to]."""
-    if not wiki.api_url:
-        return [(page, None) for page in scraping.pages(client, wiki, titles)], [], []
-    parameters = {
-        "action": "query",
-        "titles": "|".join(titles),
-        "redirects": "1",
-        "prop": "info|categories",
-        "cllimit": "max",
-        "clshow": "!hidden",
-    }
-    pages: dict[int, WikiPage] = {}
-    categories: dict[int, set[str]] = {}
-    missing: dict[str, None] = {}
-    redirects: list[list[str]] = []
-    for answer, _ in client.walk(wiki.api_url, parameters):
-        query = answer.get("query", {})
-        redirects += [[entry["from"], entry["to"]] for entry in query.get("redirects", ())]
-        for entry in query.get("interwiki", ()):  # a title of another wiki
-            missing[entry["title"]] = None
-        for found in answers.pages(query):
-            page = answers.page(found)
-            if page.missing or page.invalid or not page.pageid:
-                missing[page.title] = None
-                continue
-            pages[page.pageid] = page
-            names = (entry["title"].partition(":")[2] for entry in found.get("categories", ()))
-            categories.setdefault(page.pageid, set()).update(names)
-    unique = [list(pair) for pair in dict.fromkeys(tuple(pair) for pair in redirects)]
-    return [(page, sorted(categories.get(number, ()))) for number, page in pages.items()], list(missing), unique
-
-
-def members(client: WikiClient, wiki: Wiki, category: str, depth: int) -> Iterator[str]:
-    """Articles of a category and, down to a depth, of those below it. Each once, also where categories form a ring."""
-    waiting, seen, given = [(category, 0)], set(), set()
-    while waiting:
-        name, level = waiting.pop(0)
-        title = name if ":" in name else f"Category:{name}"
-        if title in seen:
-            continue
-        seen.add(title)
-        parameters = {
-            "action": "query",
-            "list": "categorymembers",
-            "cmtitle": title,
-            "cmtype": "page|subcat" if level < depth else "page",
-            "cmprop": "title|type",
-            "cmlimit": "max",
-        }
-        for answer, _ in client.walk(wiki.api_url, parameters):
-            for entry in answer.get("query", {}).get("categorymembers", ()):
-                if entry.get("type") == "subcat" or entry.get("ns") == 14:
-                    waiting.append((entry["title"], level + 1))
-                elif entry["title"] not in given:
-                    given.add(entry["title"])
-                    yield entry["title"]
-
-
-def listed(client: WikiClient, wiki: Wiki, name: str, prefix: str, parameters: dict[str, Any]) -> Iterator[str]:
-    """Titles of one of the API's lists, each once."""
-    given: set[str] = set()
-    asked = {"action": "query", "list": name, f"{prefix}limit": "max", **parameters}
-    for answer, _ in client.walk(wiki.api_url, asked):
-        for entry in answer.get("query", {}).get(name, ()):
-            if entry["title"] not in given:
-                given.add(entry["title"])
-                yield entry["title"]
-
-
-def chosen(client: WikiClient, wiki: Wiki, order: Any) -> Iterator[str]:
-    """The titles an order is about."""
-    yield from order.titles
-    if order.category:
-        yield from members(client, wiki, order.category, order.depth)
-    if order.search:
-        yield from listed(client, wiki, "search", "sr", {"srsearch": order.search, "srprop": ""})
-    if order.user:
-        yield from listed(client, wiki, "usercontribs", "uc", {"ucuser": order.user, "ucprop": "title"})
-    if order.whole:
-        yield from listed(client, wiki, "allpages", "ap", {"apfilterredir": "nonredirects"})
-
-
-__all__ = ["ApiClosed", "ApiError", "Event", "Extracted", "Extraction", "ExtractionOptions", "chosen", "resolve"]

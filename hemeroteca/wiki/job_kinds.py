@@ -18,12 +18,13 @@ from hemeroteca.jobs import queries as job_queries
 from hemeroteca.jobs import services as job_services
 from hemeroteca.jobs.models import Job
 from hemeroteca.jobs.runner import LOOK_SECONDS, Runner
-from hemeroteca.wiki import all_revisions, commits, dumps, extraction, history_export, queries, services, streams
+from hemeroteca.wiki import all_revisions, commits, dumps, history_export, queries, services, streams
 from hemeroteca.wiki.commits import Overtaken
 from hemeroteca.wiki.dumps import ImportedDump
 from hemeroteca.wiki.extraction import TITLES_AT_ONCE, Extracted, Extraction, ExtractionOptions
 from hemeroteca.wiki.history_export import ExportedHistory
 from hemeroteca.wiki.models import Article, Wiki
+from hemeroteca.wiki.titles import chosen
 
 
 class Extract(msgspec.Struct):
@@ -124,7 +125,7 @@ def extract(job: ActiveJob, order: Extract) -> Extracted:
             except all_revisions.NotOffered:
                 pass  # an old wiki: article by article
             work.gathers = False
-        titles = islice(extraction.chosen(client, wiki, order), place.titles, None)
+        titles = islice(chosen(client, wiki, order), place.titles, None)
         before = place.titles
         while batch := list(islice(titles, TITLES_AT_ONCE)):
             if place.titles > before:  # not after the last ones: the job then ends, which says it too
@@ -148,7 +149,7 @@ def _in_parts(job: ActiveJob, order: Extract, place: ExtractionProgress) -> Extr
     """
     if not place.parts:
         with services.opened(order.wiki) as (wiki, client, _):
-            titles = list(islice(extraction.chosen(client, wiki, order), services.MAX_TITLES))
+            titles = list(islice(chosen(client, wiki, order), services.MAX_TITLES))
         size = max(1, -(-len(titles) // order.workers))
         for start in range(0, len(titles), size):
             part = Extract(

@@ -1,4 +1,4 @@
-"""What can be asked: articles, revisions, count, avg, mode, metrics, and SQL or pipelines of whoever may.
+"""What can be asked: articles, revisions, count, avg, mode, metrics. SQL and pipelines are in `free_queries`.
 
 Answers that cost something are cached by the version of the lake's manifest, which is also their ETag: nothing changes
 until something is committed.
@@ -7,11 +7,9 @@ until something is committed.
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from threading import BoundedSemaphore, Lock
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,10 +17,10 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from hemeroteca.accounts import Actor, require
-from hemeroteca.errors import Busy, Invalid, NotFound, Unavailable
+from hemeroteca.errors import Invalid, NotFound, Unavailable
 from hemeroteca.jobs import queries as jobs
 from hemeroteca.warc import timestamps
-from hemeroteca.wiki import commits, filters
+from hemeroteca.wiki import answer_cache, commits, filters
 from hemeroteca.wiki.filters import Filters
 from hemeroteca.wiki.models import Article, Wiki
 from hemeroteca.wiki.query_process import of_the_lake
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hemeroteca.lake.query_engine import Lake
-    from hemeroteca.lake.sandbox import SqlAnswer
 
 MODES = ("title", "pageid", "user", "userid", "date", "size")
 MAX_PAGE_SIZE = 1000
@@ -44,7 +41,6 @@ ARTICLE_SORTS = (
 )
 EXTRACTION_DATES = ("extraction_date", "first_extraction_date", "last_extraction_date")
 COLLECTIONS = ("revisions", "articles", "texts", "events", "earlier")
-CACHED = 128
 _HOW_TO_KEEP = "`hemeroteca wiki extract` brings it, `hemeroteca wiki articles` lists what is kept"
 STATES = {"queued": "PENDING", "running": "PROGRESS", "done": "SUCCESS", "failed": "FAILURE", "cancelled": "REVOKED"}
 
@@ -455,43 +451,6 @@ def status(actor: Actor, number: int) -> dict[str, Any]:
     }
 
 
-def sql(actor: Actor, text: str) -> SqlAnswer:
-    """One SELECT over articles, revisions, texts, events, earlier and mediawiki_history, in the sandbox."""
-    require(actor, "wiki.query")
-    return _confined(text)
-
-
-def pipeline(actor: Actor, stages: Any, collection: str = "revisions", date_format: str = "") -> SqlAnswer:
-    """An aggregation pipeline, translated to Ibis, run in the sandbox."""
-    require(actor, "wiki.query")
-    return _confined(_translated(stages, collection, date_format))
-
-
-@of_the_lake
-def _translated(stages: Any, collection: str, date_format: str) -> str:
-    import ibis
-
-    from hemeroteca.lake import query_engine
-    from hemeroteca.lake.pipeline import PipelineError, translate
-
-    if collection not in query_engine.QUERYABLE:
-        raise Invalid(f"there is no collection {collection!r}; there are {', '.join(query_engine.QUERYABLE)}")
-    try:
-        return str(ibis.to_sql(translate(stages, query_engine.unbound(collection), date_format), dialect="duckdb"))
-    except PipelineError as error:
-        raise Invalid(str(error))
-
-
-@of_the_lake
-def columns() -> dict[str, list[str]]:
-    """What can be asked in SQL: tables and their columns."""
-    from hemeroteca.lake import query_engine, revisions
-
-    found = {table: list(revisions.schema(table).names) for table in revisions.TABLES}
-    found["articles"] = list(query_engine.articles_schema().names)
-    return {table: [name for name in names if name != "fingerprint"] for table, names in found.items()}
-
-
 def etag(*parts: object) -> str:
     """Of an answer: what was asked and the version of the lake."""
     text = msgspec.json.encode([commits.current_version(), *[str(part) for part in parts]])
@@ -515,69 +474,13 @@ def opened(engine: str = "duckdb") -> Iterator[Lake]:
 
 def cached(key: tuple[Any, ...], ask: Any) -> Any:
     """An answer of this version of the lake: from memory, or asked for now."""
+    if (known := answer_cache.recall(key)) is not None:
+        return known
     version = commits.current_version()
-    full = (str(settings.INSTANCE.data), version, *(msgspec.json.encode(part) for part in key))
-    with _lock:
-        if full in _cache:
-            _cache.move_to_end(full)
-            return _cache[full]
     with opened() as lake:
         found = ask(lake)
-    with _lock:
-        _cache[full] = found
-        while len(_cache) > CACHED:
-            _cache.popitem(last=False)
+    answer_cache.remember(key, found, version)
     return found
-
-
-_cache: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
-_lock = Lock()
-
-
-def _confined(text: str) -> SqlAnswer:
-    from hemeroteca.lake import sandbox
-
-    version = commits.current_version()
-    key = (str(settings.INSTANCE.data), version, "sql", text)
-    with _lock:
-        if key in _cache:
-            return _cache[key]
-    sources, made, visible = _sources()
-    with _turn():
-        try:
-            answer = sandbox.ask(text, msgspec.convert(sources, list[sandbox.TableSource]), made, visible)
-        except sandbox.QueryRefused as error:
-            raise Invalid(str(error), "query-refused")
-    with _lock:
-        _cache[key] = answer
-        while len(_cache) > CACHED:
-            _cache.popitem(last=False)
-    return answer
-
-
-@of_the_lake
-def _sources() -> tuple[Any, list[tuple[str, str]], list[str]]:
-    """What the sandbox opens, the views over it, and the names that may be asked for."""
-    from hemeroteca.lake import query_engine, views
-
-    sources, made = views.for_sandbox(commits.lake_files(), commits.manifest())
-    return msgspec.to_builtins(sources, builtin_types=(bytes,)), made, [*query_engine.QUERYABLE, views.HISTORY]
-
-
-@contextmanager
-def _turn() -> Iterator[None]:
-    """One query after the other, one that waits; others are told to come again, and the console has its threads."""
-    if not _places.acquire(blocking=False):
-        raise Busy("other queries are being run; ask again in a moment")
-    try:
-        with _at_work:
-            yield
-    finally:
-        _places.release()
-
-
-_at_work = Lock()
-_places = BoundedSemaphore(2)
 
 
 def named(found: Filters) -> Filters:

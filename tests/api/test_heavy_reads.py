@@ -12,7 +12,7 @@ from hemeroteca.errors import Busy
 from hemeroteca.frontier.models import Host
 from hemeroteca.ingest import heavy_reads
 from hemeroteca.lake import sandbox
-from hemeroteca.wiki import queries
+from hemeroteca.wiki import free_queries
 from tests.console.world import BREAD, NOW, article
 from tests.waiting import PATIENCE, wait_for
 
@@ -24,8 +24,7 @@ def reads(monkeypatch):
     monkeypatch.setattr(heavy_reads, "_READS", found := heavy_reads.Reads(at_once=1))
     monkeypatch.setattr(heavy_reads, "SECONDS", 5.0)
     yield found
-    for process in found._idle:
-        process.end()
+    found.close()
 
 
 def asked_together(paths):
@@ -106,7 +105,7 @@ def test_queries_of_members_leave_the_console_its_threads(world, monkeypatch):
 
     def ask(number):
         try:
-            queries.sql(SYSTEM, f"SELECT {number}")
+            free_queries.sql(SYSTEM, f"SELECT {number}")
             told.append("answered")
         finally:
             connection.close()
@@ -115,10 +114,10 @@ def test_queries_of_members_leave_the_console_its_threads(world, monkeypatch):
     threads = [threading.Thread(target=ask, args=(number,)) for number in range(2)]
     for thread, left in zip(threads, (1, 0), strict=True):
         thread.start()
-        wait_for(lambda left=left: queries._places._value == left, lambda: told)
+        wait_for(lambda left=left: free_queries._places._value == left, lambda: told)
     for number in range(2, 8):
         with pytest.raises(Busy):
-            queries.sql(SYSTEM, f"SELECT {number}")
+            free_queries.sql(SYSTEM, f"SELECT {number}")
     assert told == ["begun"]
     going_on.set()
     for thread in threads:

@@ -25,8 +25,7 @@ MANY = 15  # … where people write
 def reads(monkeypatch):
     monkeypatch.setattr(heavy_reads, "_READS", found := heavy_reads.Reads(at_once=1))
     yield found
-    for process in found._idle:
-        process.end()
+    found.close()
 
 
 def test_no_request_makes_the_server_fail(world, reads):

@@ -9,7 +9,7 @@ import pytest
 
 from hemeroteca.accounts import SYSTEM, Actor, Role
 from hemeroteca.accounts import services as accounts
-from hemeroteca.archive import incoming
+from hemeroteca.archive import uploads
 from hemeroteca.archive.models import Erasure, IncomingFile, IndexedCapture
 from hemeroteca.errors import Refused
 from hemeroteca.frontier.models import Takedown
@@ -73,7 +73,7 @@ def test_what_cannot_be_taken_is_refused_before_it_is_sent(call, instance, setti
     assert call("POST", "/uploads", {"name": "notes.exe", "size": 5})[0] == 422
     assert call("POST", "/uploads", {"name": "a.warc", "size": settings.CONFIG.upload_bytes + 1})[0] == 422
     assert call("POST", "/uploads", {"name": "a.warc", "size": 5}, Role.READER)[0] == 403
-    monkeypatch.setattr(incoming.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 300 << 20}))
+    monkeypatch.setattr(uploads.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 300 << 20}))
     status, problem = call("POST", "/uploads", {"name": "a.warc", "size": 100 << 20})
     assert (status, problem["code"]) == (409, "disk-full")
     assert not IncomingFile.objects.exists()
@@ -83,7 +83,7 @@ def test_a_part_cannot_be_longer_than_announced_or_than_a_request(call, instance
     _, told = call("POST", "/uploads", {"name": "a.warc", "size": 5})
     place = f"/uploads/{told['id']}/content?offset=0"
     assert call("PUT", place, b"x" * 6)[0] == 422
-    assert call("PUT", place, b"x" * (incoming.PART_BYTES + 1))[0] == 422
+    assert call("PUT", place, b"x" * (uploads.PART_BYTES + 1))[0] == 422
     assert call("PUT", place, b"x" * (3 << 20))[0] == 422
     assert call("PUT", place, b"")[0] == 422
     assert call("DELETE", f"/uploads/{told['id']}")[0] == 204
@@ -128,11 +128,11 @@ def test_a_part_that_comes_while_the_upload_is_cancelled_finds_nothing(call, ins
     def cancel_meanwhile(*_):
         IncomingFile.objects.all().delete()
 
-    monkeypatch.setattr(incoming.fcntl, "flock", cancel_meanwhile)
+    monkeypatch.setattr(uploads.fcntl, "flock", cancel_meanwhile)
     assert call("PUT", f"/uploads/{told['id']}/content?offset=0", b"abc")[0] == 404
     _, told = call("POST", "/uploads", {"name": "a.warc", "size": 5})
-    monkeypatch.setattr(incoming.fcntl, "flock", lambda *_: None)
-    monkeypatch.setattr(incoming.os, "fdatasync", cancel_meanwhile)
+    monkeypatch.setattr(uploads.fcntl, "flock", lambda *_: None)
+    monkeypatch.setattr(uploads.os, "fdatasync", cancel_meanwhile)
     assert call("PUT", f"/uploads/{told['id']}/content?offset=0", b"abc")[0] == 404
     assert not IncomingFile.objects.exists()
 
@@ -155,7 +155,7 @@ def test_another_file_of_the_same_name_and_size_does_not_go_on_with_the_first(ca
 
 
 def test_one_person_does_not_take_all_places(call, instance):
-    for number in range(incoming.MAX_OF_ONE):
+    for number in range(uploads.MAX_OF_ONE):
         assert call("POST", "/uploads", {"name": f"{number}.warc", "size": 5})[0] == 201
     assert call("POST", "/uploads", {"name": "more.warc", "size": 5})[0] == 409
     assert call("POST", "/uploads", {"name": "mine.warc", "size": 5}, Role.ADMINISTRATOR)[0] == 201
@@ -165,7 +165,7 @@ def test_an_upload_is_not_inherited_by_a_name_nor_gone_on_with_by_a_lesser_token
     _, told = call("POST", "/uploads", {"name": "a.warc", "size": 5})
     owner = IncomingFile.objects.get().owner
     for lesser in (Actor("director", owner, (Role.DIRECTOR,), frozenset({"search"})), Actor("director", None, ())):
-        for ask in (incoming.find, incoming.cancel, lambda actor, number: incoming.add(actor, number, 0, b"x")):
+        for ask in (uploads.find, uploads.cancel, lambda actor, number: uploads.add(actor, number, 0, b"x")):
             with pytest.raises(Refused):
                 ask(lesser, told["id"])
     IncomingFile.objects.update(owner=None)  # she went, and somebody came who is called the same

@@ -119,10 +119,10 @@ def test_the_web_process_asks_another_about_wikis_and_stays_small(tmp_path):
     code = (
         "import django, sys; django.setup(); from django.conf import settings as s; s.INSTANCE.create(); "
         "from hemeroteca.instance import schema; schema.prepare(); from hemeroteca.errors import Invalid; "
-        "from hemeroteca.accounts import SYSTEM; from hemeroteca.wiki import queries as q; "
+        "from hemeroteca.accounts import SYSTEM; from hemeroteca.wiki import free_queries as f, queries as q; "
         "from hemeroteca.wiki import query_process; query_process.begin(); "
-        "print(q.count(SYSTEM, {}), q.trends(SYSTEM)['articles'], q.sql(SYSTEM, 'SELECT count(*) FROM texts').rows)\n"
-        "try: q.pipeline(SYSTEM, [{'$nothing': 1}])\n"
+        "print(q.count(SYSTEM, {}), q.trends(SYSTEM)['articles'], f.sql(SYSTEM, 'SELECT count(*) FROM texts').rows)\n"
+        "try: f.pipeline(SYSTEM, [{'$nothing': 1}])\n"
         "except Invalid as error: print(error)\n"
         "print({'ibis', 'pyarrow', 'duckdb'} & set(sys.modules))"
     )

@@ -207,7 +207,7 @@ def test_a_book_whose_pages_lead_one_to_the_next_is_kept_to_its_end_without_a_cl
 
 
 def test_a_chain_longer_than_the_greatest_depth_is_held_back_and_goes_on_when_taken(server, system):
-    system.environment["HEMEROTECA_MOST_DEPTH"] = "10"
+    system.environment["HEMEROTECA_MAX_DEPTH"] = "10"
     numbered(server, 25, lambda n: f"<p>{'x' * n}</p><a href=/file/{n + 1}>next</a>")
     server.pages["/"] = "<a href=/file/1>first</a>"
     summary = few(system)

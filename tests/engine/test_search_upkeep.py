@@ -1,5 +1,7 @@
 """Ranks, link texts and suggestions are refreshed beside the engine, in turns."""
 
+import subprocess
+
 import pytest
 
 from hemeroteca.engine import search_upkeep
@@ -12,6 +14,8 @@ from hemeroteca.search.searcher import open_searcher
 from hemeroteca.search.suggest.suggester import Suggester
 from tests.search.links import add_links
 from tests.waiting import wait_for
+
+POPEN = subprocess.Popen
 
 
 class Books:
@@ -59,11 +63,21 @@ def looked(refresher, until):
     wait_for(condition)
 
 
-def test_a_turn_ranks_learns_and_hands_link_texts_to_the_writer(instance):
+@pytest.fixture
+def turns(monkeypatch):
+    """Processes that were started for a turn."""
+    begun = []
+    monkeypatch.setattr(
+        subprocess, "Popen", lambda *given, **options: begun.append(POPEN(*given, **options)) or begun[-1]
+    )
+    return begun
+
+
+def test_a_turn_ranks_learns_and_hands_link_texts_to_the_writer(instance, turns):
     books = Books()
     refresher = search_upkeep.SearchUpkeep(instance, books)
     refresher.look(idle=True)
-    assert refresher._process is None  # nothing is new
+    assert not turns  # nothing is new
     books.indexed = 2
     looked(refresher, lambda: books.given)
     assert books.given == {2: "la torre"}  # page 3 was never captured
@@ -71,17 +85,16 @@ def test_a_turn_ranks_learns_and_hands_link_texts_to_the_writer(instance):
     assert Suggester.load(instance.index_dir / "suggest") is not None
     books.indexed = 3
     refresher.look(idle=True)
-    assert refresher._process is None  # not so soon again
+    assert len(turns) == 1  # not so soon again
 
 
-def test_a_turn_is_given_up_when_the_engine_ends(instance):
+def test_a_turn_is_given_up_when_the_engine_ends(instance, turns):
     books = Books()
     refresher = search_upkeep.SearchUpkeep(instance, books)
     books.indexed = 1
     refresher.look(idle=True)
-    process = refresher._process
     refresher.close()
-    assert process.returncode is not None
+    assert turns[0].returncode is not None
 
 
 def test_a_whole_turn_writes_the_texts_itself(instance):

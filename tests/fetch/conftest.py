@@ -13,7 +13,7 @@ from tempfile import mkdtemp
 
 import pytest
 
-from hemeroteca.fetch import Fetcher, FetchSettings, Request, Result
+from hemeroteca.fetch import Fetcher, FetchSettings, Guard, Request, Result
 from tests.waiting import PATIENCE, held_port, wait_for
 
 
@@ -64,7 +64,7 @@ class RawServer:
         self._socket.bind((address, port))
         self._socket.listen(64)
         self.port: int = self._socket.getsockname()[1]
-        self._open: set[socket.socket] = set()
+        self.open: set[socket.socket] = set()
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
@@ -80,7 +80,7 @@ class RawServer:
         try:
             if self._context is not None:
                 connection = self._context.wrap_socket(connection, server_side=True)
-            self._open.add(connection)
+            self.open.add(connection)
             connection.settimeout(PATIENCE)
             while True:
                 head = b""
@@ -95,14 +95,14 @@ class RawServer:
         except OSError:
             pass
         finally:
-            self._open.discard(connection)
+            self.open.discard(connection)
             connection.close()
 
     def close(self) -> None:
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # else the thread that waits in `accept` takes one more
         self._socket.close()
-        for connection in list(self._open):
+        for connection in list(self.open):
             try:
                 connection.shutdown(socket.SHUT_RDWR)
             except OSError:
@@ -260,3 +260,15 @@ def nginx(tmp_path) -> Iterator[Callable[..., Nginx]]:
             return made
 
         yield start
+
+
+@pytest.fixture
+def fooled_once(monkeypatch):
+    """The first address that is checked passes, whatever it is."""
+    check, asked = Guard.check, []
+
+    def fooled(guard, ip):
+        asked.append(ip)
+        return check(guard, ip) if len(asked) > 1 else None
+
+    monkeypatch.setattr(Guard, "check", fooled)

@@ -61,12 +61,12 @@ def test_bodies_of_all_requests_together_stay_within_the_memory_allowed(serve, n
 
     def finished():
         nonlocal most
-        most = max(most, loop.fetcher._spool.held)
+        most = max(most, loop.fetcher.held)
         return len(results) == 20
 
     loop.until(finished)
     assert most <= 100_000 + (1 << 17)  # one read of libcurl may go beyond
-    assert loop.fetcher._spool.held == 0
+    assert loop.fetcher.held == 0
     assert all(result.body.bytes() == b"x" * 60_000 for result in results)
     for result in results:
         result.body.discard()

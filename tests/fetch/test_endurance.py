@@ -67,7 +67,7 @@ def test_thousands_of_requests_leave_nothing_behind(site, new_loop, tmp_path):
     assert descriptors() <= open_before + 5
     assert memory() - held_before < 4 << 20
     assert list((tmp_path / "spool").glob("*")) == []
-    assert loop.fetcher._spool.held == 0
+    assert loop.fetcher.held == 0
 
 
 def test_failures_leave_nothing_behind(serve, loop):
@@ -93,7 +93,7 @@ def test_connections_kept_are_bounded(serve, new_loop):
     for number in range(100):
         assert loop.get(f"http://h{number}.test:{server.port}/").status == 200
     assert server.connections == 100
-    loop.until(lambda: len(server._open) <= 12)
+    loop.until(lambda: len(server.open) <= 12)
 
 
 def test_a_fetcher_gives_back_all_its_descriptors(serve, new_loop):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hemeroteca.fetch import Guard, Request, guard
+from hemeroteca.fetch import Guard, Request
 from hemeroteca.fetch.guard import BLOCKED_PORTS
 from tests.waiting import PATIENCE
 
@@ -111,8 +111,8 @@ def test_names_that_resolve_to_private_addresses_are_refused(new_loop, server):
 @pytest.fixture
 def public_loopback(monkeypatch):
     """127.0.0.2 passes for public: tests must not send anything to the real internet."""
-    reason = guard._reason
-    monkeypatch.setattr(guard, "_reason", lambda ip: None if ip == "127.0.0.2" else reason(ip))
+    check = Guard.check
+    monkeypatch.setattr(Guard, "check", lambda itself, ip: None if ip == "127.0.0.2" else check(itself, ip))
 
 
 def test_of_several_addresses_only_the_public_ones_are_used(new_loop, serve, server, public_loopback):
@@ -150,10 +150,9 @@ def test_libcurl_does_not_ask_again_after_the_check(new_loop, server):
     assert asked == ["once.test"]
 
 
-def test_the_address_connected_to_is_checked_again(new_loop, server):
-    """If the first check were fooled, the second stands: here the first guard lets everything pass."""
+def test_the_address_connected_to_is_checked_again(new_loop, server, fooled_once):
+    """If the first check were fooled, the second stands."""
     loop = new_loop(allow_private=False, lookup=lambda host: ["127.0.0.1"])
-    loop.fetcher._resolver._guard = Guard(allow_private=True)
     result = loop.get(f"http://fooled.test:{server.port}/")
     assert (result.failure, result.transient) == ("refused-address", False)
     assert "loopback" in result.detail

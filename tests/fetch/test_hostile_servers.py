@@ -122,11 +122,11 @@ def test_a_reset_in_the_middle_of_the_body(serve, loop):
     server = serve(answer)
     results = []
     loop.fetcher.submit(Request(url=f"http://a.test:{server.port}/"), results.append)
-    loop.until(lambda: loop.fetcher._spool.held == 500)
+    loop.until(lambda: loop.fetcher.held == 500)
     gone.set()
     loop.until(lambda: results)
     assert (results[0].failure, results[0].truncated, len(results[0].body)) == ("reset", "disconnect", 500)
-    assert loop.fetcher._spool.held == 0
+    assert loop.fetcher.held == 0
 
 
 def test_a_reset_before_any_answer(serve, loop):
@@ -202,7 +202,7 @@ def test_the_spool_folder_cannot_be_written(serve, new_loop, tmp_path):
     loop = new_loop(spool_dir=tmp_path / "file" / "spool", spool_bytes=10)
     result = loop.get(f"http://a.test:{serve(keep(ok(b'x' * 100))).port}/")
     assert (result.failure, result.transient, len(result.body)) == ("storage", True, 0)
-    assert loop.fetcher._spool.held == 0
+    assert loop.fetcher.held == 0
 
 
 def test_after_all_kinds_of_trouble_the_same_fetcher_works(serve, loop):

@@ -7,7 +7,7 @@ import pytest
 
 from hemeroteca.fetch import Request
 from hemeroteca.fetch.resolver import Resolver, system_lookup
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_for
 
 from .conftest import keep, ok
 
@@ -41,19 +41,26 @@ def test_the_cache_is_bounded():
     for number in range(50):
         names.ask(f"h{number}")
     settle(names, rung, 50)
-    assert len(names._cache) == 10
+    assert sum(names.known(f"h{number}", 0.0) is not None for number in range(50)) == 10
     names.close()
 
 
 def test_there_are_never_more_threads_than_allowed():
-    rung, gate = threading.Event(), threading.Event()
-    names = Resolver(rung.set, lookup=lambda host: gate.wait(PATIENCE) and ["1.1.1.1"], threads=3)
+    rung, gate, asking = threading.Event(), threading.Event(), []
+
+    def lookup(host):
+        asking.append(threading.current_thread())
+        gate.wait(PATIENCE)
+        return ["1.1.1.1"]
+
+    names = Resolver(rung.set, lookup=lookup, threads=3)
     for number in range(50):
         names.ask(f"h{number}")
-    assert len(names._threads) == 3
+    wait_for(lambda: len(asking) == 3)
     gate.set()
     settle(names, rung, 50)
     names.close()
+    assert len(set(asking)) == 3
 
 
 @pytest.mark.parametrize(
@@ -94,18 +101,19 @@ def test_the_systems_resolver_answers_for_this_machine():
 
 
 def test_a_lookup_that_ends_after_close_harms_nobody(new_loop):
-    gate, ended = threading.Event(), threading.Event()
+    gate, ended, asking = threading.Event(), threading.Event(), []
 
     def lookup(host):
+        asking.append(threading.current_thread())
         gate.wait(PATIENCE)
         ended.set()
         return ["127.0.0.1"]
 
     loop = new_loop(lookup=lookup)
     loop.fetcher.submit(Request(url="http://slow.test/"), lambda result: None)
-    thread = loop.fetcher._resolver._threads[0]
+    wait_for(lambda: asking)
     loop.fetcher.close()
     gate.set()
-    thread.join(PATIENCE)
+    asking[0].join(PATIENCE)
     assert ended.is_set()
-    assert not thread.is_alive()
+    assert not asking[0].is_alive()

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from hemeroteca.fetch import Guard, fetcher, proxies
+from hemeroteca.fetch import fetcher, proxies
 from tests.waiting import PATIENCE
 
 from .conftest import keep, ok, tls
@@ -300,10 +300,9 @@ def test_proxies_that_cannot_be_used_are_named(new_loop, url):
     assert not result.transient
 
 
-def test_the_guard_of_a_proxy_is_asked_again_on_connecting(serve, new_loop):
+def test_the_guard_of_a_proxy_is_asked_again_on_connecting(serve, new_loop, fooled_once):
     proxy = Proxy(serve)
     loop = new_loop(allow_private=False, lookup=lambda host: ["127.0.0.1"])
-    loop.fetcher._resolver._guard = Guard(allow_private=True)  # as if the first check had been fooled
     result = loop.get("http://site.example/", proxy=f"http://proxy.test:{proxy.port}")
     assert result.failure == "refused-address", result.detail
     assert proxy.server.connections == 0

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from pathlib import Path
 
 import pytest
 from django.test import Client as Browser
@@ -22,8 +21,8 @@ URLS = ["http://a.test/1", "http://a.test/2", "http://b.test/"]
 
 @pytest.fixture(autouse=True)
 def settings_of_this_test():
-    """They are remembered for two seconds."""
-    coordinator._settings_at.cache_clear()
+    """Those of the test before are remembered for two seconds, unless somebody changes them."""
+    services.change_settings(SYSTEM, {"strategy": "auto"})
 
 
 class Volunteer:
@@ -211,15 +210,10 @@ def test_reports_of_other_urls_and_further_reports_are_not_kept(tmp_path):
     )
     data += warc(FetchedUrl(URLS[1], failure="timeout"))
     assert pi.send(lease, data).status_code == 200
-    records = [one.record for one in scan.scan(_file(tmp_path, data)) if one.record.kind == "metadata"]
+    (tmp_path / "brought.warc.gz").write_bytes(data)
+    records = [one.record for one in scan.scan(tmp_path / "brought.warc.gz") if one.record.kind == "metadata"]
     assert list(dispatch._reports(records[0], set(URLS))) == [URLS[0]]
     assert list(brought(lease["block"], tmp_path)) == [URLS[0]]
-
-
-def _file(folder: Path, data: bytes) -> Path:
-    file = folder / "brought.warc.gz"
-    file.write_bytes(data)
-    return file
 
 
 def test_what_was_not_asked_or_comes_from_a_private_address_is_passed_over(tmp_path):
@@ -247,9 +241,7 @@ def test_a_check_is_never_stolen_and_consent_is_obeyed():
     pc.connect()
     assert pc.post("lease", {}).status_code == 503
     offer(pi.row)
-    coordinator._settings_at.cache_clear()
     assert pc.lease()["block"]  # the visit, from the longest share
-    coordinator._settings_at.cache_clear()
     services.change_settings(SYSTEM, {"strategy": "democratic"})
     offer(pi.row)
     assert pc.post("lease", {}).status_code == 503  # never steals
@@ -322,7 +314,6 @@ def test_its_owner_sees_the_limits_of_a_device_and_what_it_says():
 
 
 def test_kinds_of_pages_an_owner_refuses_are_never_handed_out():
-    coordinator._settings_at.cache_clear()  # those of the test before are remembered for two seconds
     prude = Volunteer("prude").connect(categories=["general", "news"])
     offer(prude.row, category="politics")
     refused = prude.post("lease", {"urls": 64})
@@ -479,10 +470,8 @@ def test_a_block_that_takes_longer_is_renewed_but_not_for_ever():
 
 def test_a_full_fleet_tells_further_devices_to_come_back():
     services.change_settings(SYSTEM, {"max_devices": "1"})
-    coordinator._settings_at.cache_clear()
     Volunteer("pi").connect()
     late = Volunteer("pc", "bea").post("connect", {"version": "0.1.0"})
     assert (late.status_code, late.json()["code"]) == (503, "come-back")
     assert 5 <= late.json()["seconds"] <= 30
     assert Volunteer("pi2", "ana").post("connect", {"version": "0.0.1"}).json()["code"] == "too-old"
-    coordinator._settings_at.cache_clear()

@@ -11,6 +11,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from collections import deque
 from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -25,8 +26,10 @@ from hemeroteca.fleet.device.caps import Caps, Meter
 from hemeroteca.fleet.device.coordinator_link import CoordinatorLink, LinkError, RefusedByCoordinator
 from hemeroteca.fleet.device.http_requests import RequestOrder
 from hemeroteca.fleet.device.result_file import FetchedUrl
-from hemeroteca.fleet.device.stages import MAX_HELD, Lending, Worker
+from hemeroteca.fleet.device.stages import Lending, Worker
 from hemeroteca.fleet.device.status_page import StatusPage
+from hemeroteca.fleet.device.throughput import MAX_HELD, Throughput
+from hemeroteca.fleet.device.work_in_hand import DeviceHost
 from tests.waiting import PATIENCE, wait_for
 
 
@@ -279,6 +282,7 @@ class OneBlock:
         if urls:
             self.give(urls)
         self.returned: list[bytes] = []
+        self.asked: list[dict] = []
         self.beats: list[dict] = []
         self.orders: dict[str, object] = {}  # told at each heartbeat
         self.refusal: RefusedByCoordinator | None = None
@@ -292,6 +296,7 @@ class OneBlock:
         if self.refusal is not None:
             raise self.refusal
         if path == "lease":
+            self.asked.append(value)
             if not self._work:
                 raise RefusedByCoordinator(503, "come-back", "no work", 600.0)
             return self._work.pop()
@@ -383,48 +388,49 @@ def test_its_owners_bounds_hold_in_a_load_test_too(worker):
     assert made._declines_load()
 
 
-def test_speed_is_that_of_pages_and_told_once_it_is_known(worker):
+def test_speed_is_that_of_pages_and_told_once_it_is_known():
     """A file of rules, answered at once, would make a device look a hundred times faster than it is."""
-    urls = [f"http://h{n}.test/{name}" for n in range(32) for name in ("robots.txt", "page")]
-    made, fetching, _ = worker(urls)
-    wait_for(lambda: len(fetching.orders) == 32, "all hosts are asked")
-    for url in urls[::2]:
-        fetching.answer(url, seconds=0.001)
-    assert made._speed() == 0
-    wait_for(lambda: len(fetching.orders) == 32, "all pages are asked")
-    for url in urls[1::2]:
-        fetching.answer(url, seconds=0.2)
-    assert made._speed() == pytest.approx(32 / 0.2)
-
-
-def test_a_device_holds_no_more_hosts_than_it_can_ask(worker):
-    """Hosts in hand are closed to everybody else."""
-    urls = [f"http://h{n}.test/{page}" for n in range(200) for page in range(2)]
-    made, fetching, _ = worker(urls)
-    wait_for(lambda: len(fetching.orders) == 32, "as many as may be under way")
+    throughput = Throughput(32, now=0.0)
     for _ in range(32):
-        fetching.answer(next(iter(fetching.orders)), seconds=1.0)
-        wait_for(lambda: len(fetching.orders) == 32, "the next one")
-    with made._lock:
-        assert made._room() == 0  # more than a hundred hosts wait, though they could be asked
+        throughput.measure("http://a.test/robots.txt", FetchedUrl("http://a.test/robots.txt", 200, seconds=0.001))
+    assert throughput.speed == 0
+    for _ in range(32):
+        throughput.measure("http://a.test/page", FetchedUrl("http://a.test/page", 200, seconds=0.2))
+    assert throughput.speed == pytest.approx(32 / 0.2)
 
 
-def test_many_urls_of_few_hosts_are_not_enough_to_do(worker):
+def in_hand(hosts: int, urls: int, delay: float = 0.0) -> list[DeviceHost]:
+    return [DeviceHost(f"h{n}.test", jobs=deque([None] * urls), delay=delay) for n in range(hosts)]
+
+
+def test_a_device_holds_no_more_hosts_than_it_can_ask():
+    """Hosts in hand are closed to everybody else."""
+    throughput = Throughput(32, now=0.0)
+    for _ in range(32):
+        throughput.measure("http://a.test/page", FetchedUrl("http://a.test/page", 200, seconds=1.0))
+    assert throughput.room(in_hand(100, 2), under_way=32, now=0.0) == 0  # they wait, though they could be asked
+    assert throughput.room(in_hand(30, 2), under_way=32, now=0.0) == MAX_HELD - 60
+
+
+def test_many_urls_of_few_hosts_are_not_enough_to_do():
     """They must be asked one after the other: a device that counted URLs would have its slots stand idle."""
-    made, fetching, _ = worker([f"http://h{n % 32}.test/{n}" for n in range(32 * 20)], min_delay=3600.0)
-    wait_for(lambda: len(fetching.orders) == 32, "every host is asked")
-    with made._lock:
-        assert made._room() == MAX_HELD - 32 * 19  # what it could begin soon is nothing
+    few = in_hand(32, 19, delay=3600.0)
+    assert Throughput(32, now=0.0).room(few, under_way=32, now=0.0) == MAX_HELD - 32 * 19
+
+
+def test_a_device_asks_at_first_for_as_much_as_it_may_hold(worker):
+    _, fetching, link = worker(["http://a.test/"])
+    wait_for(lambda: fetching.orders, "it is asked")
+    assert link.asked[0] == {"urls": MAX_HELD, "speed": 0.0}
 
 
 def test_its_owner_sees_how_much_of_what_it_lends_is_used(worker):
+    throughput = Throughput(32, now=0.0)
+    throughput.note(5.0, under_way=0, has_work=False)
+    throughput.note(15.0, under_way=8, has_work=True)
+    assert throughput.used == 8
     made, fetching, _ = worker([f"http://h{n}.test/" for n in range(8)])
     wait_for(lambda: len(fetching.orders) == 8, "all are asked")
-    now = time.monotonic()
-    with made._lock:
-        made._noted, made._busy_seconds, made._work_seconds = now, 0.0, 0.0
-        made._note_use(now + 10.0)
-        assert made._busy_seconds / made._work_seconds == 8
     summary = dict(made.facts())["Now"]
     assert any("of 32 requests under way on average while it had work" in line for line in summary), summary
 

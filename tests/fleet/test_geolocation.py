@@ -25,7 +25,6 @@ def country(settings, tmp_path):
     geolocation.country.cache_clear()
     yield geolocation.country
     geolocation.country.cache_clear()
-    geolocation._ranges.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -44,6 +43,5 @@ def test_a_country_is_found_at_both_ends_of_its_range_and_not_beyond(country, ad
 
 def test_a_file_that_is_not_there_is_told(country, settings, tmp_path, caplog):
     settings.CONFIG = dataclasses.replace(settings.CONFIG, address_database=str(tmp_path / "none.csv"))
-    geolocation._ranges.cache_clear()
     assert country("192.0.2.9") == ""
     assert f"there is no file {tmp_path / 'none.csv'}" in caplog.text

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hemeroteca import urls
-from hemeroteca.fleet import accounting, agreement, assignment, refusals, trust, trust_simulator
-from hemeroteca.fleet.accounting import Kind
+from hemeroteca.fleet import agreement, assignment, credit_ledger, refusals, trust, trust_simulator
 from hemeroteca.fleet.assignment import STRATEGIES, AssignableBlock, AssignableDevice
+from hemeroteca.fleet.credit_ledger import Kind
 from hemeroteca.fleet.trust import Check, Reputation
 from hemeroteca.warc import Capture
 
@@ -90,14 +90,14 @@ def test_among_equally_fast_devices_the_nearest_gets_the_block():
 
 def test_the_oracle_of_the_split():
     """28.00 → 19.60 and 8.40."""
-    sides = [side for _ in range(28) for side in accounting.split(1000, 70, [1])]
+    sides = [side for _ in range(28) for side in credit_ledger.split(1000, 70, [1])]
     assert sum(side.amount for side in sides if side.kind == Kind.DEVICE) == 19_600
     assert sum(side.amount for side in sides if side.kind == Kind.OPERATOR) == 8_400
 
 
 @given(st.integers(0, 10**9), st.integers(0, 100), st.lists(st.integers(1, 50), unique=True, max_size=9))
 def test_a_split_loses_nothing_and_is_fair(price, percent, devices):
-    sides = accounting.split(price, percent, devices)
+    sides = credit_ledger.split(price, percent, devices)
     assert sum(side.amount for side in sides) == price
     assert all(side.amount > 0 for side in sides)
     theirs = [side.amount for side in sides if side.kind == Kind.DEVICE]

@@ -5,8 +5,8 @@ import pytest
 from hemeroteca.accounts import SYSTEM, Actor, Role
 from hemeroteca.accounts import services as accounts
 from hemeroteca.errors import Conflict, Denied, Invalid, NotFound
-from hemeroteca.fleet import accounting, dispatch, fetches, queries, services
-from hemeroteca.fleet.accounting import Kind, Side
+from hemeroteca.fleet import credit_ledger, dispatch, fetches, queries, services
+from hemeroteca.fleet.credit_ledger import Kind, Side
 from hemeroteca.fleet.dispatch import Lender, Resolved, Verdict
 from hemeroteca.fleet.fetches import FetchJobOrder
 from hemeroteca.fleet.models import Answer, Device, Entry, FetchResult, Transfer
@@ -105,17 +105,17 @@ def test_owners_rule_their_own_devices_only(ana, bea):
 
 
 def test_credits_move_once_and_never_below_zero():
-    accounting.issue(7, 1000, "gift")
-    accounting.issue(7, 1000, "gift")
-    assert accounting.balance(Kind.CLIENT, 7) == 1000
+    credit_ledger.issue(7, 1000, "gift")
+    credit_ledger.issue(7, 1000, "gift")
+    assert credit_ledger.balance(Kind.CLIENT, 7) == 1000
     with pytest.raises(Conflict):
-        accounting.transfer("too much", [Side(Kind.CLIENT, 7, -1001), Side(Kind.OPERATOR, 0, 1001)])
-    assert accounting.balance(Kind.CLIENT, 7) == 1000
-    assert accounting.balance(Kind.OPERATOR) == 0
+        credit_ledger.transfer("too much", [Side(Kind.CLIENT, 7, -1001), Side(Kind.OPERATOR, 0, 1001)])
+    assert credit_ledger.balance(Kind.CLIENT, 7) == 1000
+    assert credit_ledger.balance(Kind.OPERATOR) == 0
     assert not Transfer.objects.filter(reason="too much").exists()
     with pytest.raises(AssertionError):
-        accounting.transfer("crooked", [Side(Kind.CLIENT, 7, -10), Side(Kind.OPERATOR, 0, 11)])
-    assert accounting.total() == 0
+        credit_ledger.transfer("crooked", [Side(Kind.CLIENT, 7, -10), Side(Kind.OPERATOR, 0, 11)])
+    assert credit_ledger.total() == 0
 
 
 def client(user, given: int = 100):
@@ -133,7 +133,7 @@ def test_a_client_pays_per_resolved_request_and_gets_the_rest_back(ana, bea):
     actor = client(ana)
     job = fetches.order(actor, FetchJobOrder(urls=[f"http://a.test/{n}" for n in range(30)]))
     mine = services.client_of(actor).pk
-    assert accounting.balance(Kind.CLIENT, mine) == 70_000
+    assert credit_ledger.balance(Kind.CLIENT, mine) == 70_000
     keys = list(FetchResult.objects.filter(job=job).values_list("key", flat=True))
     for key in keys[:28]:
         resolve(job, key, [lender(device)])
@@ -141,11 +141,11 @@ def test_a_client_pays_per_resolved_request_and_gets_the_rest_back(ana, bea):
     resolve(job, keys[28], status=0)  # no answer: nothing to pay
     Crawl.objects.update(state=Crawl.State.STOPPED)
     fetches.settle(fetches.find(actor, job.public_id))
-    assert accounting.balance(Kind.DEVICE, device.pk) == 19_600  # the oracle: 28.00 → 19.60 and 8.40
-    assert accounting.balance(Kind.OPERATOR) == 8_400
-    assert accounting.balance(Kind.CLIENT, mine) == 72_000
-    assert accounting.balance(Kind.JOB, job.pk) == 0
-    assert accounting.total() == 0
+    assert credit_ledger.balance(Kind.DEVICE, device.pk) == 19_600  # the oracle: 28.00 → 19.60 and 8.40
+    assert credit_ledger.balance(Kind.OPERATOR) == 8_400
+    assert credit_ledger.balance(Kind.CLIENT, mine) == 72_000
+    assert credit_ledger.balance(Kind.JOB, job.pk) == 0
+    assert credit_ledger.total() == 0
     assert all(sum(t.entries.values_list("amount", flat=True)) == 0 for t in Transfer.objects.all())
 
 
@@ -155,19 +155,19 @@ def test_an_answer_of_the_cache_pays_no_device_and_a_complaint_refunds(ana, bea)
     job = fetches.order(actor, FetchJobOrder(urls=["http://a.test/1", "http://a.test/2"]))
     one, two = FetchResult.objects.filter(job=job).order_by("pk")
     resolve(job, one.key)
-    assert accounting.balance(Kind.OPERATOR) == 1000
+    assert credit_ledger.balance(Kind.OPERATOR) == 1000
     resolve(job, two.key, [lender(device)])
-    assert accounting.balance(Kind.DEVICE, device.pk) == 700
+    assert credit_ledger.balance(Kind.DEVICE, device.pk) == 700
     fetches.complain(actor, job, two.pk, "this is another page")
     with pytest.raises(Denied):
         fetches.decide(actor, two.pk, True)
     fetches.decide(SYSTEM, two.pk, True)
     with pytest.raises(NotFound):
         fetches.decide(SYSTEM, two.pk, True)
-    assert accounting.balance(Kind.DEVICE, device.pk) == 0
-    assert accounting.balance(Kind.OPERATOR) == 1000
-    assert accounting.balance(Kind.CLIENT, services.client_of(actor).pk) == 99_000
-    assert accounting.total() == 0
+    assert credit_ledger.balance(Kind.DEVICE, device.pk) == 0
+    assert credit_ledger.balance(Kind.OPERATOR) == 1000
+    assert credit_ledger.balance(Kind.CLIENT, services.client_of(actor).pk) == 99_000
+    assert credit_ledger.total() == 0
     assert Entry.objects.count() >= 8
 
 
@@ -189,13 +189,13 @@ def test_a_caught_device_loses_what_nobody_confirmed_as_far_back_as_forty_checks
     verdicts = [judged(url, Answer.Verdict.UNCHECKED, checks, version) for url, checks, version in accepted]
     known = {(device.pk, "2"): Reputation(47, 47), (device.pk, "1"): Reputation(1, 1)}
     dispatch.keep(verdicts, known, [resolved(url) for url in urls], 70)
-    assert accounting.balance(Kind.DEVICE, device.pk) == 4 * 700
+    assert credit_ledger.balance(Kind.DEVICE, device.pk) == 4 * 700
     lie = Verdict(device.pk, "2", job.crawl_id, 99, 200, 10, Answer.Verdict.INVALID, checks=47)
     dispatch.keep([lie], {(device.pk, "2"): Reputation(47, 47).refuted()}, [], 70)
     withdrawn = {row.url: row.withdrawn for row in FetchResult.objects.filter(job=job)}
     assert withdrawn == {urls[0]: False, urls[1]: True, urls[2]: True, urls[3]: True}  # of another version: all
-    assert accounting.balance(Kind.DEVICE, device.pk) == 700
-    assert accounting.total() == 0
+    assert credit_ledger.balance(Kind.DEVICE, device.pk) == 700
+    assert credit_ledger.total() == 0
     device.refresh_from_db()
     assert device.state == "slowed"
 
@@ -230,7 +230,7 @@ def test_what_cannot_be_fetched_is_a_result_with_its_reason(ana):
     assert "not a web address" in reasons["ftp://a.test/"]
     assert "credentials" in reasons["http://a.test/.env"]
     assert job.urls == 4  # the same page is asked once
-    assert accounting.balance(Kind.JOB, job.pk) == 1000  # and what is refused reserves nothing
+    assert credit_ledger.balance(Kind.JOB, job.pk) == 1000  # and what is refused reserves nothing
     assert any(line.what == "refused" for line in queries.log(SYSTEM))
 
 

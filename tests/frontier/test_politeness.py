@@ -28,14 +28,14 @@ def test_the_delay_is_never_negative_nor_endless(elapsed, fixed, crawl_delay):
 
 def test_back_off_doubles_and_ends():
     assert [backoff(n) for n in (1, 2, 3)] == [5.0, 10.0, 20.0]
-    assert backoff(1000) == politeness.LONGEST_BACKOFF
+    assert backoff(1000) == politeness.MAX_BACKOFF
 
 
 def test_retry_after_in_seconds_or_as_a_date():
     assert retry_after("120", NOW) == 120.0
     assert retry_after("Thu, 09 Oct 2025 08:54:20 GMT", NOW) == 60.0
     assert retry_after("Wed, 08 Oct 2025 08:54:20 GMT", NOW) == 0.0
-    assert retry_after("999999999999", NOW) == politeness.LONGEST_RETRY_AFTER
+    assert retry_after("999999999999", NOW) == politeness.MAX_RETRY_AFTER
     assert retry_after("", NOW) is None
     assert retry_after("soon", NOW) is None
 
@@ -43,4 +43,4 @@ def test_retry_after_in_seconds_or_as_a_date():
 @given(st.text(max_size=60))
 def test_no_header_value_breaks_it(text):
     seconds = retry_after(text, NOW)
-    assert seconds is None or 0 <= seconds <= politeness.LONGEST_RETRY_AFTER
+    assert seconds is None or 0 <= seconds <= politeness.MAX_RETRY_AFTER

@@ -24,8 +24,7 @@ RULES = [
 def reads(monkeypatch):
     monkeypatch.setattr(heavy_reads, "_READS", found := heavy_reads.Reads(at_once=1))
     yield found
-    for process in found._idle:
-        process.end()
+    found.close()
 
 
 def test_what_takes_too_long_is_ended_and_known_to_be_so(reads):

@@ -114,7 +114,7 @@ def test_the_week_of_a_site_is_learned():
     made = planner([f"p{i}" for i in range(12)])
     rng = np.random.default_rng(2)
     live(made, 280, 12, lambda day: [k for k in range(100, 112) if day % 7 < 5 and rng.random() < 0.3])
-    week = made.profiles.week()[0].reshape(7, 24).mean(axis=1)
+    week = made.state.profiles.week()[0].reshape(7, 24).mean(axis=1)
     assert week[:5].min() > 1.1 > 0.6 > week[5:].max()
     friday, sunday = 40 * 7 * DAY + 5 * DAY, 40 * 7 * DAY + 7 * DAY
     made.observe(range(100, 112), friday, [False] * 12)
@@ -134,7 +134,7 @@ def test_the_hours_of_a_site_are_learned():
             keys = made.plan(float(hour), 4).keys
             made.observe(keys, float(hour), [int(k) in hidden for k in keys])
             hidden -= {int(k) for k in keys}
-    hours = made.profiles.week()[0][:24]
+    hours = made.state.profiles.week()[0][:24]
     assert hours[9:15].mean() > 1.5 * hours[18:24].mean()
 
 
@@ -149,8 +149,8 @@ def test_holidays_shorten_a_gap_once_they_are_known_to_be_quiet():
     live(made, 700, 30, lambda day: [k for k in range(100, 130) if day not in quiet and rng.random() < 0.3])
     holiday = next(d for d in sorted(quiet) if d > 701 and d % 7 < 5)
     sites = np.zeros(1, np.int64)
-    on = made.profiles.active_days(sites, np.array([float(holiday)]), holiday + 1.0)
-    off = made.profiles.active_days(sites, np.array([float(holiday + 7)]), holiday + 8.0)
+    on = made.state.profiles.active_days(sites, np.array([float(holiday)]), holiday + 1.0)
+    off = made.state.profiles.active_days(sites, np.array([float(holiday + 7)]), holiday + 8.0)
     assert on[0] < 0.7 * off[0]
 
 
@@ -179,7 +179,7 @@ def test_one_more_change_never_lowers_the_chance_and_a_longer_gap_never_either(b
         made = planner(["a", "b"])
         for i, bit in enumerate([*bits, last]):
             made.observe([100], (i + 1) * DAY * 2, [bit])
-        made.hazard.weights[:] = made.hazard.start  # the same judge for both histories
+        made.state.hazard.weights[:] = made.state.hazard.start  # the same judge for both histories
         return made, (len(bits) + 1) * DAY * 2
 
     changed, now = after(True)
@@ -194,7 +194,7 @@ def test_order_of_pages_within_a_batch_does_not_matter_for_what_is_learned():
     hit = np.arange(10) % 3 == 0
     one.observe(keys, 5 * DAY, hit)
     two.observe(keys[::-1], 5 * DAY, hit[::-1])
-    assert one.hazard.weights == pytest.approx(two.hazard.weights)
+    assert one.state.hazard.weights == pytest.approx(two.state.hazard.weights)
     assert one.chance(keys, 9 * DAY) == pytest.approx(two.chance(keys, 9 * DAY), rel=0.05)
 
 
@@ -310,7 +310,7 @@ def test_a_clock_that_jumps_and_returns_neither_blinds_nor_starves(jump):
     assert len(keys) <= 12
     made.observe(keys, wrong, [False] * len(keys))
     visits = live(made, 60, 12, lambda day: range(100, 110) if day % 3 == 0 else [], start=451)
-    assert np.isfinite(made.hazard.weights).all()
+    assert np.isfinite(made.state.hazard.weights).all()
     assert set(visits) == set(range(100, 160)) or len(visits) > 50
     hot = np.mean([visits[k] for k in range(100, 110)])
     assert hot > 2 * np.mean([visits.get(k, 0) for k in range(110, 160)])
@@ -337,7 +337,7 @@ def test_a_site_that_is_down_for_a_week_is_left_alone_and_does_not_take_over_whe
     rng = np.random.default_rng(5)
     busy = lambda day: [k for k in (*range(40), *range(100, 140)) if rng.random() < 0.1]  # noqa: E731
     live(made, 60, 10, busy)
-    weights = made.hazard.weights.copy()
+    weights = made.state.hazard.weights.copy()
     tries = 0
     for hour in range(7 * 24):
         now = 61 * DAY + hour
@@ -348,7 +348,7 @@ def test_a_site_that_is_down_for_a_week_is_left_alone_and_does_not_take_over_whe
         good = [int(k) for k in keys if k >= 100]
         made.observe(good, now, [False] * len(good))
     assert tries < 40 * 9  # each page backs off: 1, 2, 4, … hours
-    assert np.abs(made.hazard.weights - weights).max() < 5
+    assert np.abs(made.state.hazard.weights - weights).max() < 5
     back = live(made, 20, 10, busy, start=70)
     returned, others = (sum(v for k, v in back.items() if (k < 40) == down) for down in (True, False))
     assert returned > 50

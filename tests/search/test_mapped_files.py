@@ -49,14 +49,15 @@ def test_what_cannot_be_released_is_not_tried_again_at_once(mapped):
     assert looks(files)
 
 
-def test_an_index_opened_anew_finds_the_same(tmp_path, mapped):
+def test_an_index_opened_anew_finds_the_same(tmp_path, mapped, monkeypatch):
     fill(tmp_path, *(page(n, f"la biblioteca número {n} guarda periódicos") for n in range(30)))
     searcher = Searcher(TantivyIndex(tmp_path, mapped_bytes=1000), tmp_path)
     before = [(hit.key, hit.score) for hit in searcher.search("biblioteca periódicos").hits]
-    opened = searcher.index._index
+    released, anew = mapped_files.MappedFiles.released, []
+    monkeypatch.setattr(mapped_files.MappedFiles, "released", lambda itself: (anew.append(1), released(itself)))
     mapped[0] = 2000
     found = [[(hit.key, hit.score) for hit in searcher.search("biblioteca periódicos").hits] for _ in range(4)]
-    assert searcher.index._index is not opened
+    assert anew
     assert found == [before] * 4
     assert searcher.index.get(3) is not None
 
@@ -82,7 +83,7 @@ def test_threads_search_while_the_index_is_opened_anew(tmp_path, mapped, monkeyp
     fill(tmp_path, *(page(n, f"la biblioteca número {n} guarda periódicos") for n in range(50)))
     searcher = Searcher(TantivyIndex(tmp_path, mapped_bytes=1), tmp_path)
     mapped[0] = 1 << 40
-    monkeypatch.setattr(searcher.index._mapped, "released", lambda: None)  # let it be tried again and again
+    monkeypatch.setattr(mapped_files.MappedFiles, "released", lambda itself: None)  # let it be tried again and again
     wrong: list[object] = []
 
     def ask() -> None:

@@ -42,8 +42,8 @@ class World:
         self.dead: set[str] = set()  # hosts that do not answer
         self.missing: set[str] = set()  # pages that are not there
         self.listings: dict[str, list[tuple[str, float]]] = {}
-        self._seen: dict[str, float] = {}
-        self._answered: dict[str, int] = {}
+        self.seen: dict[str, float] = {}
+        self.answered: dict[str, int] = {}
         self.scheduler = Scheduler(config.load(**settings), data, lambda: self.now)
         self.scheduler.refresh()
 
@@ -60,7 +60,7 @@ class World:
             page=page, crawl_id=subscription.crawl_id, defaults={"host": host, "state": 1, "role": role}
         )
         self.changes[url] = sorted(changes)
-        self._visit(subscription.crawl_id, url)
+        self.visit(subscription.crawl_id, url)
         self.write()
 
     def run(self, hours: float, step: float = 1.0) -> None:
@@ -74,7 +74,7 @@ class World:
     def look(self, crawls: set[int] | None = None) -> list[str]:
         new, again = self.scheduler.due(self.now, self.crawls if crawls is None else crawls)
         for found in (*new, *again):
-            self._visit(found.crawl, found.url)
+            self.visit(found.crawl, found.url)
         self.write()
         return [found.url for found in (*new, *again)]
 
@@ -86,18 +86,18 @@ class World:
     def crawls(self) -> set[int]:
         return set(Subscription.objects.filter(active=True).values_list("crawl_id", flat=True))
 
-    def _visit(self, crawl: int, url: str) -> None:
+    def visit(self, crawl: int, url: str) -> None:
         key = urls.key(url)
         self.visits[url] += 1
         self.log.append((self.hours, url))
         if urls.host(url) in self.dead:
             self.scheduler.ended([no_answer(crawl, key, url)])
             return
-        last = self._seen.get(url)
+        last = self.seen.get(url)
         changed = last is not None and bisect_right(self.changes[url], self.hours) > bisect_right(
             self.changes[url], last
         )
-        self._seen[url] = self.hours
+        self.seen[url] = self.hours
         self.found[url] += changed
         listing = None
         if url in self.listings:
@@ -114,7 +114,7 @@ class World:
                 at_ms=int(self.now * 1000),
                 status=404 if url in self.missing else 200,
                 first=last is None,
-                before_status=0 if last is None else self._answered.get(url, 200),
+                before_status=0 if last is None else self.answered.get(url, 200),
                 changed=changed or last is None,
                 not_modified=not changed and last is not None,
                 bytes=10_000 if changed or last is None else 0,
@@ -126,7 +126,7 @@ class World:
                 title=url.rsplit("/", 1)[-1],
             )
         )
-        self._answered[url] = 404 if url in self.missing else 200
+        self.answered[url] = 404 if url in self.missing else 200
 
 
 class Days:
@@ -180,7 +180,7 @@ def restarted(world: World, tmp_path: Path, **settings: object) -> World:
     """As after a kill: only what was written is there."""
     again = World(tmp_path, world.now, **settings)
     again.changes, again.visits, again.log = world.changes, world.visits, world.log
-    again._seen, again._answered, again.found = world._seen, world._answered, world.found
+    again.seen, again.answered, again.found = world.seen, world.answered, world.found
     return again
 
 

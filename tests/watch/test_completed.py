@@ -223,7 +223,7 @@ def test_a_stylesheet_is_looked_at_again_with_new_versions_and_its_change_is_one
                 asked.append(found.url)
                 requisite(world, sub, style, changed=len(asked) == 3)
             else:
-                world._visit(found.crawl, found.url)
+                world.visit(found.crawl, found.url)
         world.write()
     assert 5 <= len(asked) <= 10
     change = Change.objects.get(url=style)
@@ -248,7 +248,7 @@ def test_the_style_of_a_page_that_never_changes_is_looked_at_every_week(tmp_path
                 asked.append(day)
                 requisite(world, sub, style)
             else:
-                world._visit(found.crawl, found.url)
+                world.visit(found.crawl, found.url)
         world.write()
         for _ in world.scheduler.state.requisites.due():  # wanted by this day's visit
             asked.append(day)
@@ -344,7 +344,7 @@ def test_runs_of_a_site_are_kept_with_their_figures(tmp_path):
             world.now = START + day * 86_400 + place * 60
             if day == 4 and place:
                 world = restarted(world, tmp_path)
-            world._visit(sub.crawl_id, f"https://news.test/{name}")
+            world.visit(sub.crawl_id, f"https://news.test/{name}")
             world.write()
     found = site_reports.report("rounds", sub.pk)
     column = {name: [row[i] for row in found.rows] for i, name in enumerate(found.columns)}
@@ -367,7 +367,7 @@ def test_a_run_names_the_warc_files_it_wrote(tmp_path):
     world = World(tmp_path)
     world.add(sub, "https://news.test/x", [])
     world.now = START + 86_400
-    world._visit(sub.crawl_id, "https://news.test/x")
+    world.visit(sub.crawl_id, "https://news.test/x")
     world.write()
     for name, day, crawl, url in (
         ("a", 0, sub.crawl_id, "https://news.test/x"),

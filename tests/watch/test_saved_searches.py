@@ -51,7 +51,7 @@ def told(kind="match"):
     return [[result["url"] for result in n.facts["results"]] for n in Notice.objects.filter(kind=kind).order_by("pk")]
 
 
-def test_what_matched_before_is_not_told_and_what_is_new_is_told_once(index, channel, looker):
+def test_what_matched_before_is_not_told_and_what_is_new_is_told_once(index, channel, looker, settings):
     saved_searches.save(SYSTEM, "faro")
     assert looker.run() == 0
     index(2, "un faro nuevo", captured_ms=1_000_000_000_000)  # captured long ago, indexed now: an import
@@ -61,7 +61,7 @@ def test_what_matched_before_is_not_told_and_what_is_new_is_told_once(index, cha
     index(2, "el faro nuevo cambia de color")
     index(1, "el faro viejo cambia también")
     assert looker.run() == 0
-    assert saved_searches.SavedSearchRun(looker._file.parents[1]).run() == 0  # after a restart
+    assert saved_searches.SavedSearchRun(settings.INSTANCE.index_dir).run() == 0  # after a restart
     assert told() == [["https://a.example/2"]]
     assert SavedSearch.objects.get().found == 1
 

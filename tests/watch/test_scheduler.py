@@ -86,7 +86,7 @@ def test_every_policy_runs_and_survives_a_restart(tmp_path, mode):
     assert before >= 3
     world.scheduler.close()
     again = World(tmp_path, world.now)
-    again.changes, again._seen = world.changes, world._seen
+    again.changes, again.seen = world.changes, world.seen
     again.run(15 * 24)
     assert again.visits["https://news.test/a"] >= 2
 
@@ -372,7 +372,7 @@ def test_an_instance_that_was_off_for_a_week_catches_up_without_a_stampede(tmp_p
     world.run(5 * 24, step=1.0)
     world.scheduler.close()
     again = World(tmp_path)
-    again.now, again.changes, again._seen = world.now + 7 * 86_400, world.changes, world._seen
+    again.now, again.changes, again.seen = world.now + 7 * 86_400, world.changes, world.seen
     began = again.hours
     again.run(1, step=1 / 60)
     assert len(again.log) <= 200  # an instance without limits makes 24 visits a page and day

@@ -11,7 +11,7 @@ from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Denied, Invalid, Refused
 from hemeroteca.jobs.models import Job
 from hemeroteca.jobs.workers import machine
-from hemeroteca.wiki import all_revisions, answers, commits, queries, services, wiki_address
+from hemeroteca.wiki import all_revisions, answers, commits, free_queries, queries, services, wiki_address
 from hemeroteca.wiki.budget import MAX_PAID, PAID_MS, RequestBudget, now_ms
 from hemeroteca.wiki.extraction import Extraction, ExtractionOptions
 from hemeroteca.wiki.job_kinds import Extract
@@ -175,28 +175,43 @@ def test_wikimedia_needs_a_contact_and_is_one_farm(house):
     assert RequestBudget(usual_rate, "example.org").interval_ms == 1000 * usual_rate.delay
 
 
+class Wait(Exception):  # noqa: N818 - a state, not an error
+    """Instead of sleeping."""
+
+
+def asked_to_wait(seconds):
+    raise Wait(seconds)
+
+
+def wait_of(budget):
+    """Seconds after which a worker looks again whether it may ask; 0: it may."""
+    try:
+        budget.spend()
+    except Wait as wait:
+        return wait.args[0]
+    return 0.0
+
+
 def test_all_workers_share_one_budget_and_three_slots(house):
     config = dataclasses.replace(house.CONFIG, wiki_requests_per_minute=60.0)
-    waits = []
-    workers = [RequestBudget(config, "example.org", waits.append) for _ in range(4)]
-    for number, worker in enumerate(workers):
-        worker._worker = f"machine:{number}:0:0"
-    assert [worker._take() == 0 for worker in workers[:2]] == [True, True], "a second's worth may be spent at once"
-    assert 0 < workers[2]._take() <= 1000, "then each waits for its turn"
+    workers = [RequestBudget(config, "example.org", asked_to_wait, f"machine:{number}:0:0") for number in range(4)]
+    assert [wait_of(worker) for worker in workers[:2]] == [0, 0], "a second's worth may be spent at once"
+    assert 0 < wait_of(workers[2]) <= 1, "then each waits for its turn"
     FarmBudget.objects.update(next_ms=0)
-    assert workers[2]._take() == 0
+    assert wait_of(workers[2]) == 0
     FarmBudget.objects.update(next_ms=0)
-    assert workers[3]._take() > 0, "three at once is all"
+    assert wait_of(workers[3]) > 0, "three at once is all"
     workers[0].release()
-    assert workers[3]._take() == 0
+    assert wait_of(workers[3]) == 0
     FarmSlot.objects.filter(worker="machine:1:0:0").update(worker=f"{machine()}:999999999:1:0")
     FarmBudget.objects.update(next_ms=0)
-    assert workers[0]._take() == 0, "the slot of a worker that was killed is free at once"
+    assert wait_of(workers[0]) == 0, "the slot of a worker that was killed is free at once"
     FarmSlot.objects.all().delete()
     workers[1].hold(60, "HTTP 429")
-    assert 55_000 < workers[0]._take() <= 60_000, "what one is told holds for all"
-    assert FarmBudget.objects.get().reason == "HTTP 429"
-    assert FarmBudget.objects.get().next_ms > now_ms()
+    assert wait_of(workers[0]) == 5, "what one is told holds for all, and each looks again now and then"
+    held = FarmBudget.objects.get()
+    assert held.reason == "HTTP 429"
+    assert now_ms() + 55_000 < held.next_ms <= now_ms() + 60_000
 
 
 def test_requests_paid_for_together_never_exceed_the_limit(house, monkeypatch):
@@ -204,24 +219,12 @@ def test_requests_paid_for_together_never_exceed_the_limit(house, monkeypatch):
     clock = [1_000_000]
     monkeypatch.setattr("hemeroteca.wiki.budget.now_ms", lambda: clock[0])
     config = dataclasses.replace(house.CONFIG, wiki_requests_per_minute=6000.0)  # 100 a second
-
-    class Turn(Exception):  # noqa: N818 - a state, not an error
-        pass
-
-    def pause(_seconds):
-        raise Turn  # another worker's turn
-
-    workers = [RequestBudget(config, "example.org", pause) for _ in range(3)]
+    workers = [RequestBudget(config, "example.org", asked_to_wait, f"machine:{number}:0:0") for number in range(3)]
     made = []
-    for number, worker in enumerate(workers):
-        worker._worker = f"machine:{number}:0:0"
     while clock[0] < 1_010_000:
         for worker in workers:
-            try:
-                worker.spend()
+            if not wait_of(worker):
                 made.append(clock[0])
-            except Turn:
-                pass
         clock[0] += 3
     assert len(made) <= 10 * 100 + 101, "ten seconds, and the second that may be saved"
     assert len(made) >= 10 * 100 * 0.9, "and nearly all of it is used"
@@ -234,24 +237,30 @@ def test_paid_requests_lapse_and_end_when_the_wiki_asks_for_patience(house, monk
     clock = [1_000_000]
     monkeypatch.setattr("hemeroteca.wiki.budget.now_ms", lambda: clock[0])
     config = dataclasses.replace(house.CONFIG, wiki_requests_per_minute=60_000.0)
-    quick, other = (RequestBudget(config, "example.org", clock.append) for _ in range(2))
-    other._worker = "machine:1:0:0"
+    quick = RequestBudget(config, "example.org", asked_to_wait)
+    other = RequestBudget(config, "example.org", asked_to_wait, "machine:1:0:0")
     quick.spend()
-    assert quick._paid == MAX_PAID - 1
+    with CaptureQueriesContext(connection) as asked:
+        for _ in range(MAX_PAID - 2):
+            quick.spend()
+    assert not asked.captured_queries, "they were paid for together"
     clock[0] += PAID_MS
     with CaptureQueriesContext(connection) as asked:
         quick.spend()
-    assert any("wiki_budget" in query["sql"] for query in asked), "the others were paid for too long ago"
+    assert any("wiki_budget" in query["sql"] for query in asked), "the last one was paid for too long ago"
     quick.hold(60, "HTTP 429")
-    assert quick._take() > 59_000, "whoever was told makes none of those that are left"
-    assert other._take() > 59_000
+    assert wait_of(quick) == 5, "whoever was told makes none of those that are left"
+    assert wait_of(other) == 5
+    assert FarmBudget.objects.get().next_ms > clock[0] + 59_000
 
 
 def test_wikimedia_is_paid_one_by_one(house):
     usual_rate = dataclasses.replace(house.CONFIG, wiki_requests_per_minute=0.0)
     budget = RequestBudget(usual_rate, wiki_address.WIKIMEDIA)
-    budget.spend()
-    assert budget._paid == 0
+    for _ in range(2):
+        with CaptureQueriesContext(connection) as asked:
+            budget.spend()
+        assert any("wiki_budget" in query["sql"] for query in asked)
 
 
 @pytest.mark.parametrize(
@@ -475,7 +484,7 @@ def test_articles_that_another_worker_kept_first_are_read_again_and_counted_once
     assert (other[0]["articles"], other[0]["revisions"], other[0]["texts"]) == (1, 2, 2)
     assert (work.result.articles, work.result.revisions, work.result.texts) == (2, 2, 2)
     assert [row["revid"] for row in queries.every_revision(SYSTEM, {})] == [21, 22, 24, 25]
-    assert queries.sql(SYSTEM, "SELECT count(*), count(DISTINCT sha1) FROM texts").rows == ((4, 4),)
+    assert free_queries.sql(SYSTEM, "SELECT count(*), count(DISTINCT sha1) FROM texts").rows == ((4, 4),)
     assert all(article.complete and article.text_complete for article in Article.objects.all())
 
 

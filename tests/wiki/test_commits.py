@@ -7,7 +7,7 @@ import pytest
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.lake.files import DRAFTS
 from hemeroteca.lake.revisions import Revision, Text
-from hemeroteca.wiki import commits, queries
+from hemeroteca.wiki import commits, free_queries, queries
 from hemeroteca.wiki.commits import ArticleChange, Buffer, Overtaken
 from hemeroteca.wiki.models import Article, LakeFile, Wiki
 
@@ -44,7 +44,7 @@ def test_texts_of_an_article_that_another_worker_kept_are_not_kept_twice(article
     assert overtaken.value.pages == (articles[0].pageid,)
     kept = [(row["revid"], row["text"]) for row in queries.every_revision(SYSTEM, {}, text=True)]
     assert kept == [(number, f"texto {number}") for number in (100, 101, 102)]
-    assert queries.sql(SYSTEM, "SELECT count(*) FROM texts").rows == ((3,),)
+    assert free_queries.sql(SYSTEM, "SELECT count(*) FROM texts").rows == ((3,),)
     assert not LakeFile.objects.exclude(state="live").exists()
     assert {path.name for path in commits.lake_files().folder.glob("texts/*/*/*")} == {
         name.rpartition("/")[2] for name in LakeFile.objects.filter(table="texts").values_list("name", flat=True)

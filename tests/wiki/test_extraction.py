@@ -5,7 +5,7 @@ import pytest
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.jobs import services as jobs
 from hemeroteca.jobs.runner import Runner
-from hemeroteca.wiki import queries
+from hemeroteca.wiki import free_queries, queries
 from hemeroteca.wiki.job_kinds import Extract, Refresh, VerifyArticles
 from hemeroteca.wiki.models import Article
 from tests.wiki.mediawiki import MediaWiki, page
@@ -58,7 +58,7 @@ def test_extracting_again_keeps_nothing_twice(run, mediawiki):
     again = extract(run, mediawiki, "Caracas", text=True)
     assert (again["revisions"], again["changed"], again["texts"], again["events"]) == (0, 0, 0, 0)
     assert queries.count(SYSTEM, {"title": "Caracas"}) == CARACAS
-    texts = queries.sql(SYSTEM, "SELECT count(*), count(DISTINCT sha1) FROM texts").rows[0]
+    texts = free_queries.sql(SYSTEM, "SELECT count(*), count(DISTINCT sha1) FROM texts").rows[0]
     assert texts[0] == texts[1] < CARACAS, "reverts share a text"
 
 
@@ -129,7 +129,7 @@ def test_a_refresh_brings_what_is_new_and_keeps_what_changed(run, mediawiki):
     result = run("wiki.refresh", Refresh(every=True))
     assert (result["articles"], result["revisions"], result["changed"]) == (1, 1, 1)
     assert rows(title="Cambiante")[1]["tags"] == ["mw-reverted"]
-    earlier = queries.sql(SYSTEM, f"SELECT tags FROM earlier WHERE revid = {bad}")
+    earlier = free_queries.sql(SYSTEM, f"SELECT tags FROM earlier WHERE revid = {bad}")
     assert earlier.rows == (([],),), "what it was is kept"
     quiet = run("wiki.refresh", Refresh(every=True))
     assert (quiet["unchanged"], quiet["articles"]) == (1, 0)
@@ -142,7 +142,7 @@ def test_imported_older_revisions_are_found_by_the_log(run, mediawiki):
     result = extract(run, mediawiki, "Antiguo")
     assert [row["revid"] for row in rows(title="Antiguo")] == [found["revid"] for found in told(mediawiki, "Antiguo")]
     assert result["revisions"] == 3, "two older ones, and the note of the import"
-    assert queries.sql(SYSTEM, "SELECT type FROM events").rows == (("import",),)
+    assert free_queries.sql(SYSTEM, "SELECT type FROM events").rows == (("import",),)
 
 
 def test_a_moved_article_is_found_by_both_titles(run, mediawiki):
@@ -154,8 +154,8 @@ def test_a_moved_article_is_found_by_both_titles(run, mediawiki):
     assert (article.title, article.former_titles) == ("Nombre nuevo", ["Nombre viejo"])
     assert {row["title"] for row in rows()} == {"Nombre nuevo"}
     assert queries.count(SYSTEM, {"title": "Nombre viejo"}) == queries.count(SYSTEM, {"title": "Nombre nuevo"}) == 2
-    assert ("move",) in queries.sql(SYSTEM, "SELECT type FROM events").rows
-    assert queries.sql(SYSTEM, "SELECT DISTINCT title FROM revisions").rows == (("Nombre nuevo",),)
+    assert ("move",) in free_queries.sql(SYSTEM, "SELECT type FROM events").rows
+    assert free_queries.sql(SYSTEM, "SELECT DISTINCT title FROM revisions").rows == (("Nombre nuevo",),)
 
 
 def test_moves_before_the_first_extraction_are_found(run, mediawiki):
@@ -167,7 +167,7 @@ def test_moves_before_the_first_extraction_are_found(run, mediawiki):
     mediawiki.admin(action="protect", title="Primer nombre", protections="edit=sysop", expiry="infinite")
     mediawiki.admin(action="move", **{"from": "Segundo nombre", "to": "Tercer nombre"}, noredirect=1)
     first = extract(run, mediawiki, "Tercer nombre")
-    found = queries.sql(SYSTEM, "SELECT title, type, action FROM events ORDER BY logid").rows
+    found = free_queries.sql(SYSTEM, "SELECT title, type, action FROM events ORDER BY logid").rows
     assert found == (
         ("Primer nombre", "protect", "protect"), ("Primer nombre", "move", "move"),
         ("Segundo nombre", "protect", "move_prot"), ("Segundo nombre", "move", "move"),
@@ -185,7 +185,7 @@ def test_a_deleted_article_stays_and_says_so(run, mediawiki):
     assert (result["deleted"], result["missing"]) == (["Borrable"], [])
     assert Article.objects.get().deleted
     assert [row["text"] for row in rows()] == ["texto"]
-    assert queries.sql(SYSTEM, "SELECT type, action FROM events").rows == (("delete", "delete"),)
+    assert free_queries.sql(SYSTEM, "SELECT type, action FROM events").rows == (("delete", "delete"),)
 
 
 def test_verify_marks_what_is_gone_and_finds_what_was_hidden(run, mediawiki):
@@ -252,7 +252,7 @@ def test_a_whole_wiki_is_read_many_articles_in_a_request(run, mediawiki, monkeyp
     assert not Article.objects.filter(deleted=False, complete=False).exists()
     assert not Article.objects.filter(deleted=False, text_complete=False).exists()
     assert Article.objects.get(title="Caracas").limited is False
-    assert ("move",) in queries.sql(SYSTEM, "SELECT DISTINCT type FROM events").rows
+    assert ("move",) in free_queries.sql(SYSTEM, "SELECT DISTINCT type FROM events").rows
     again = extract(run, mediawiki, whole=True, text=True)
     assert (again["revisions"], again["changed"], again["texts"], again["events"]) == (0, 0, 0, 0)
     assert result["requests"] < 15 + Article.objects.count() / 5, "not one request for each article"

@@ -3,6 +3,7 @@ guard: it is packed into one file (`fleet.zipapp`). It executes nothing it recei
 
     startup           options, first start, Ctrl-C
     stages            the worker: three stages that never wait for each other: ask, fetch, return
+    work_in_hand      blocks, URLs and hosts a device has;  throughput: how much it does, and how much more it wants
     coordinator_link  what is said to the coordinator
     http_requests     requests with the standard library, behind the guard
     result_file       what sites answered, as a compressed WARC

@@ -27,53 +27,14 @@ from hemeroteca.fleet.device.coordinator_link import CoordinatorLink, LinkError,
 from hemeroteca.fleet.device.http_requests import RequestOrder
 from hemeroteca.fleet.device.load_generator import LoadGenerator
 from hemeroteca.fleet.device.result_file import FetchedUrl, ResultFile
+from hemeroteca.fleet.device.throughput import Throughput
+from hemeroteca.fleet.device.work_in_hand import DeviceHost, HeldBlock, UrlInHand
 
-AHEAD_SECONDS = 3.0  # of work it wants in hand …
-SPARE = 1.1  # … and a little more: requests differ in length, and hosts in hand are closed to everybody else
-FIRST_SECONDS = 0.5  # that a request is thought to take, before one was made
-MAX_HELD = 1024  # URLs in hand
 SWEEP_SECONDS = 0.5  # between looks for what cannot be begun any more
 LOG_LINES = 200
 MAX_NETWORKS = 10_000  # of hosts that are remembered
 MARGIN = 2.0  # s of a lease that are not used
 LEAVE_SECONDS = 20.0  # for what is under way and what is to be returned when it stops
-
-
-@dataclass
-class HeldBlock:
-    number: int
-    nonce: str
-    deadline: float  # monotonic
-    seconds: float
-    signed: float  # monotonic: until then its signatures are good
-    timeout: float
-    left: int  # tasks that have not ended
-    results: ResultFile
-    dropped: bool = False
-
-
-@dataclass
-class UrlInHand:
-    """A URL in hand."""
-
-    url: str
-    block: HeldBlock
-    method: str
-    headers: list[tuple[str, str]]
-    signature: list[tuple[str, str]]
-    certificate: bool = False
-
-
-@dataclass
-class DeviceHost:
-    name: str
-    jobs: deque[UrlInHand] = field(default_factory=deque)
-    at: float = 0.0  # monotonic: not before
-    busy: bool = False
-    delay: float = 1.0
-    factor: float = 0.0
-    max_delay: float = 30.0
-    network: str = ""  # where it answered from last time, when that is public
 
 
 @dataclass
@@ -122,10 +83,7 @@ class Worker:
         self._tampering = working_conditions.Tampering()
         self._under_way: dict[str, float] = {}  # URL → since when
         self._sweep_due = 0.0
-        self._busy_seconds = self._work_seconds = 0.0  # of requests, and with blocks in hand …
-        self._noted = time.monotonic()  # … until then
-        self._seconds = 0.0  # of a request, on average …
-        self._measured = 0  # … over so many
+        self._throughput = Throughput(lending.parallel, time.monotonic())
         self._welcome: dict[str, Any] = {}
         self._waiting_bytes = 0
         self._resting = False  # it takes no work now
@@ -168,9 +126,9 @@ class Worker:
         with self._lock:
             live = [f"{now - since:5.1f} s  {url}" for url, since in sorted(self._under_way.items())]
             self._note_use(now)
+            used = self._throughput.used
             held = sum(len(host.jobs) for host in self._hosts.values())
             blocks = len(self._blocks)
-            used = self._busy_seconds / self._work_seconds if self._work_seconds else 0.0
         numbers = [f"{name}: {count}" for name, count in sorted(self.counts.items())]
         summary = [
             self.state,
@@ -261,25 +219,9 @@ class Worker:
         found = self._paused or self._rest or self._refusals.reason or self._tampering.reason
         return found or self._meter.reason(self._waiting_bytes) or self._machine.reason
 
-    def _room(self) -> int:
-        """URLs there is room for; none while it has enough to do. A host's URLs count as often as it may be asked
-        soon: a hundred of one host keep nobody busy, and hosts in hand are closed to everybody else."""
-        now = time.monotonic()
-        each = self._seconds or FIRST_SECONDS
-        held = soon = 0
-        for host in self._hosts.values():
-            held += len(host.jobs)
-            left = AHEAD_SECONDS - max(0.0, host.at - now)
-            if left > 0:
-                soon += min(len(host.jobs), 1 + int(left / (each + max(host.delay, host.factor * each))))
-        enough = SPARE * self._parallel * max(1.0, AHEAD_SECONDS / each)
-        if len(self._under_way) < self._parallel:  # a limit of its own, or many hosts wait at once: others may help
-            enough *= 2
-        return max(0, MAX_HELD - held) if soon < enough else 0
-
     def _lease(self, room: int) -> None:
         begun = time.monotonic()
-        found = self._link.post("lease", {"urls": room, "speed": self._speed()})
+        found = self._link.post("lease", {"urls": room, "speed": self._throughput.speed})
         work = found["work"]
         block = HeldBlock(
             number=int(found["block"]),
@@ -327,10 +269,6 @@ class Worker:
                 )
             )
 
-    def _speed(self) -> float:
-        """URLs per second it could do: what runs at once, by the time a request takes."""
-        return self._parallel / self._seconds if self._seconds and self._measured >= self._parallel else 0.0
-
     # fetch
 
     def _fetch(self) -> None:
@@ -375,11 +313,11 @@ class Worker:
             self._asking.set()
         return max(0.001, soonest)
 
+    def _room(self) -> int:
+        return self._throughput.room(self._hosts.values(), len(self._under_way), time.monotonic())
+
     def _note_use(self, now: float) -> None:
-        """How much of what it lends is used: before what is under way or in hand changes."""
-        passed, self._noted = now - self._noted, now
-        self._busy_seconds += passed * len(self._under_way)
-        self._work_seconds += passed * bool(self._blocks)
+        self._throughput.note(now, len(self._under_way), bool(self._blocks))
 
     def _send(self, host: DeviceHost, job: UrlInHand, now: float) -> None:
         self._note_use(now)
@@ -406,7 +344,7 @@ class Worker:
             host.at = now + max(wait, asked)
             self._place(host, answer.ip)
             self._under_way.pop(job.url, None)
-            self._measure(job.url, answer)
+            self._throughput.measure(job.url, answer)
             self._meter.count(len(answer.body) + len(answer.response_head) + len(answer.request_head))
             self.counts[f"{answer.status // 100}xx" if answer.status else "no answer"] += 1
             self._refusals.note(host.name, answer)
@@ -421,14 +359,6 @@ class Worker:
                 self._forget_answers()
             self._end(job.block)
             self._lock.notify_all()
-
-    def _measure(self, url: str, answer: FetchedUrl) -> None:
-        """How long a request takes here: an average that forgets. Files of rules are quicker than pages."""
-        if not answer.status or url.endswith("/robots.txt"):
-            return
-        self._measured += 1
-        share = max(0.05, 1 / self._measured)
-        self._seconds += share * (answer.seconds - self._seconds)
 
     def _forget_answers(self) -> None:
         """This network lies: nothing that is still in hand is handed in, and nobody is blamed for it."""

@@ -28,7 +28,7 @@ MAX_ENDING = 3  # letters that are taken off a word to find shorter forms of it
 MIN_PREFIX = 3  # letters that forms of a word have in common, at least
 MAX_COUNTED = 30_000  # pages with forms of a word, counted by each form, up to which those with any are counted
 MAX_ALIKE = 200  # words of the vocabulary that are compared with one of the query
-MOST = 0.5  # of the pages; words of a language so many are in are about as rare in it as in all
+MAX_SHARE = 0.5  # of the pages; words of a language so many are in are about as rare in it as in all
 PRIOR_PAGES = 10  # … and of one few pages are in, as if so many more had a word as often as all do
 
 
@@ -88,7 +88,7 @@ class Vocabulary:
 
         Words of scripts without spaces are of one language anyway.
         """
-        if analysis.field_of(language) == analysis.WORDS and self.pages.get(language, 0) < MOST * self.total:
+        if analysis.field_of(language) == analysis.WORDS and self.pages.get(language, 0) < MAX_SHARE * self.total:
             self.asked = language
 
     def keep_spaceless(self) -> None:
