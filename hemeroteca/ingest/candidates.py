@@ -4,7 +4,10 @@ import re
 from array import array
 from functools import lru_cache
 
+import msgspec
+
 from hemeroteca import extract, urls
+from hemeroteca.extract.link_elements import in_headers
 from hemeroteca.ingest.ingested import Edges, Ingested
 from hemeroteca.ingest.rules import CrawlRules, Rules
 from hemeroteca.ingest.search_document import document_key
@@ -15,7 +18,8 @@ LINKS_REMEMBERED = 100_000  # addresses of a crawl a process knows to have sent 
 EDGES = 150  # links of one page that the link graph learns
 TEXTS_REMEMBERED = 100_000  # link texts a process knows to have sent already
 MAX_STEPS = 4  # from a page to a requisite of a requisite (what a frame shows) …
-MAX_STYLE_STEPS = 16  # … and along style sheets, which import one another
+MAX_IMPORT_STEPS = 16  # … and along style sheets and modules, which import one another
+IMPORTING = ("css", "script")
 NEEDED = "requisite"
 MAX_NEEDED = 200  # requisites of a page that are named
 _REFRESH = re.compile(r"\s*\d*\.?\d*\s*[;,]\s*(?:url\s*=\s*)?['\"]?([^'\"\s]+)", re.IGNORECASE)
@@ -91,8 +95,9 @@ class Links:
         outside = self._outside.get(rules.crawl, set())
         address = capture.dom_url
         base = urls.resolve_links(address, [document.base])[0] if document.base else None
-        links = document.links
-        leads = document.leads
+        links, leads = document.links, document.leads
+        if beside := linked(capture):
+            links, leads = [*links, *beside], None
         if leads is not None:  # only what is new need be looked at more closely
             keys = memoryview(leads.keys).cast("q").tolist()
             every = links
@@ -122,7 +127,7 @@ class Links:
         if known is not None:
             if again:
                 known.clear()
-            self._choose(rules, links, resolved, nofollow, document.kind == "css", result)
+            self._choose(rules, links, resolved, nofollow, document.kind in IMPORTING, result)
         del result.notes[20:]
 
     def _choose(
@@ -131,14 +136,14 @@ class Links:
         links: list[extract.Link],
         resolved: list[urls.Target | None],
         nofollow: bool,
-        style: bool,
+        importing: bool,
         result: Ingested,
     ) -> None:
         """Of the links, those the crawl wants and was not sent before."""
         options = self._crawls[rules.crawl].options
         sent, outside = self._sent[rules.crawl], self._outside[rules.crawl]
         requisites_too = options.requisites and rules.role != UrlRole.SITEMAP
-        steps = MAX_STYLE_STEPS if style else MAX_STEPS
+        steps = MAX_IMPORT_STEPS if importing else MAX_STEPS
         cut: list[str] = []
         for link, found in zip(links, resolved, strict=True):
             if found is None or found[1] in sent:
@@ -205,6 +210,16 @@ class Links:
         if reason is None or f"{urls.host(url)} trap: {reason}" in rules.options.trusted:
             return None
         return f"trap: {reason}"
+
+
+def linked(capture: Capture) -> list[extract.Link]:
+    """What the headers `Link` of an answer lead to, absolute."""
+    values = capture.addresses("link")
+    if not values:
+        return []
+    links = [link for entry in in_headers(values) for link in entry.links]
+    resolved = urls.resolve_links(capture.url, [link.href for link in links])
+    return [msgspec.structs.replace(link, href=url) for link, url in zip(links, resolved, strict=True) if url]
 
 
 def edges_of(

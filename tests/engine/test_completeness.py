@@ -107,6 +107,38 @@ def test_styles_that_import_one_another_are_followed_to_their_end_and_what_is_cu
     assert summary["notes"]["requisites-cut"] == 1
 
 
+def test_what_a_header_links_to_is_what_an_element_would_link_to(server, system):
+    links = (
+        'Link: </caf\u00e9.css>; rel="stylesheet", <beside.js>; rel=preload; as=script\r\n'
+        "Link: </2>; rel=next, </other>; rel=alternate; hreflang=es, </far>; rel=preconnect\r\n"
+    )
+    server.pages["/dir/"] = Answer(b"<base href=/elsewhere/><p>one", headers=links.encode())
+    server.pages["/dir/beside.js"] = Answer(b"", "text/javascript")
+    server.pages["/caf%C3%A9.css"] = Answer(b"p { background: url(/p.png) }", "text/css")
+    server.pages |= {"/2": "two", "/other": "otro", "/p.png": Answer(b"x", "image/png")}
+    system.crawl(HOME + "dir/", "--no-sitemaps", "--scope", "host")
+    assert paths(system) == {"/dir/", "/dir/beside.js", "/caf%C3%A9.css", "/p.png", "/2", "/other"}
+    assert server.asked["/far"] == 0
+
+
+def test_what_drawings_and_modules_are_made_of_is_fetched(server, system):
+    svg, js, png = "image/svg+xml", "text/javascript", Answer(b"x", "image/png")
+    server.pages |= {
+        "/": "<img src=/d.svg><script type=module src=/m0.js></script>"
+        "<script type=module>import './inline.js'</script>"
+        "<link rel=preload as=image imagesrcset='/s.png 1x, /l.png 2x'>",
+        "/d.svg": Answer(b"<svg><image href='photo.png'/><use href='icons.svg#a'/></svg>", svg),
+        "/icons.svg": Answer(b"<svg><symbol id='a'/></svg>", svg),
+        "/inline.js": Answer(b"", js),
+        **dict.fromkeys(("/photo.png", "/s.png", "/l.png"), png),
+        **{f"/m{n}.js": Answer(f"import {{ a }} from './m{n + 1}.js'".encode(), js) for n in range(20)},
+    }
+    summary = system.crawl(HOME, "--no-sitemaps")
+    assert {"/photo.png", "/icons.svg", "/inline.js", "/s.png", "/l.png", "/m15.js"} <= paths(system)
+    assert "/m16.js" not in paths(system)
+    assert summary["notes"]["requisites-cut"] == 1
+
+
 # held back
 
 
