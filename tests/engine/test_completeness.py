@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import socket
 import sqlite3
 import threading
 
@@ -10,6 +11,7 @@ import pytest
 
 from tests.engine.pages import HOST, Answer, Pages
 from tests.engine.system import System
+from tests.waiting import PATIENCE
 
 HOME = f"http://{HOST}/"
 TWO_LINKS = "<a href=/one>1</a><a href=/two>2</a>"
@@ -137,6 +139,33 @@ def test_what_drawings_and_modules_are_made_of_is_fetched(server, system):
     assert {"/photo.png", "/icons.svg", "/inline.js", "/s.png", "/l.png", "/m15.js"} <= paths(system)
     assert "/m16.js" not in paths(system)
     assert summary["notes"]["requisites-cut"] == 1
+
+
+# the end
+
+
+def test_a_crawl_whose_time_is_up_cuts_what_hangs_and_keeps_it_queued(server, tmp_path):
+    deaf = socket.create_server(("127.0.0.1", 0))  # never says a word, so that TLS waits for ever
+    system = System(
+        tmp_path / "data",
+        resolve=f"{server.resolve},deaf.example=127.0.0.1:{deaf.getsockname()[1]}",
+        delay=0,
+        connect_timeout=100_000,
+        timeout=100_000,
+        low_speed_seconds=100_000,
+    )
+    ended = threading.Event()
+    server.hold = lambda: server.asked["/slow"] and ended.wait(PATIENCE)
+    server.pages |= {"/": "<a href=/slow>slow</a>", "/slow": "slow"}
+    summary = system.crawl(HOME, "https://deaf.example/", "--no-sitemaps", "--max-time", "1s")
+    ended.set()
+    deaf.close()
+    assert summary["stop_reason"] == "limit of 1 seconds reached"
+    assert summary["failed"] == 0
+    assert paths(system) == {"/"}
+    assert paths(system, state=0) == {"/slow", "https://deaf.example/"}
+    attempts = system.rows("SELECT DISTINCT attempts FROM visit WHERE state = 0")
+    assert attempts == [(0,)]
 
 
 # held back
