@@ -61,6 +61,12 @@ def watched(world):
 @pytest.mark.database
 @pytest.mark.django_db
 class TestPages:
+    def test_its_crawl_leads_to_it_and_shows_no_commands(self, client, watched, reader):
+        client.force_login(reader)
+        page = client.get(f"/crawls/{watched.crawl_id}").content.decode()
+        assert f'href="/watch/{watched.pk}"' in page
+        assert "hemeroteca watch" not in page
+
     def test_the_list_filters_by_group_category_and_address(self, client, watched, reader):
         client.force_login(reader)
         listed = client.get("/watch").content.decode()
