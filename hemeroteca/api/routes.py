@@ -1,6 +1,7 @@
 """Every route of the API, with the permission it needs (`accounts.permissions`) beside it."""
 
 from collections.abc import Callable
+from functools import wraps
 from http import HTTPMethod
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -8,7 +9,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import URLPattern, URLResolver, path
 from django.utils.cache import get_conditional_response
 from ninja import NinjaAPI, Status, Swagger
+from ninja.errors import ValidationError
 from ninja.openapi.docs import ABS_TPL_PATH
+from ninja.operation import Operation
+from ninja.utils import contribute_operation_callback
 
 from hemeroteca import __version__
 from hemeroteca.accounts.permissions import ACTIONS, Strangers
@@ -55,6 +59,7 @@ class Route(NamedTuple):
     summary: str
     status: int = 200
     answers: Any = None  # shapes by status, where the view's return type does not say it
+    foreign: bool = False  # a protocol of others, who may add parameters of their own
 
 
 ROUTES = (
@@ -229,9 +234,20 @@ ROUTES = (
     Route(GET, "/signals/sources", "watch.sources", signals.sources, "Who tells us that pages change"),
     Route(DELETE, "/signals/sources/{number}", "watch.source", signals.remove_source, "Listen no longer", 204),
     Route(POST, "/signals/webhooks/{number}", "watch.source", signals.make_webhook, "Address for a site to call", 201),
-    Route(GET, "/signals/websub/{number}/{token}", "watch.signal", signals.verify_intent, "A hub asks if we meant it"),
-    Route(POST, "/signals/websub/{number}/{token}", "watch.signal", signals.deliver, "A hub sends a feed", 202),
-    Route(POST, "/signals/{token}", "watch.signal", signals.webhook, "A site tells that pages changed", 202),
+    Route(
+        GET,
+        "/signals/websub/{number}/{token}",
+        "watch.signal",
+        signals.verify_intent,
+        "A hub asks if we meant it",
+        foreign=True,
+    ),
+    Route(
+        POST, "/signals/websub/{number}/{token}", "watch.signal", signals.deliver, "A hub sends a feed", 202, None, True
+    ),
+    Route(
+        POST, "/signals/{token}", "watch.signal", signals.webhook, "A site tells that pages changed", 202, None, True
+    ),
 )
 
 
@@ -267,7 +283,7 @@ api = Api(
     title="Hemeroteca",
     version=__version__,
     description="Search the archive, order crawls, and read what was captured. Times are UTC. Errors are RFC 9457 "
-    "problem details. Lists are cut by `limit` and go on with `cursor`.",
+    "problem details. Lists are cut by `limit` and go on with `cursor`. Unknown fields and parameters are refused.",
     urls_namespace="api",
     docs=Docs(settings={"persistAuthorization": False, "validatorUrl": None}),
 )
@@ -285,13 +301,34 @@ def _add(route: Route) -> None:
     api.default_router.add_api_operation(
         route.path,
         list(methods),
-        route.view,
+        route.view if route.foreign else _asked_by_name(route),
         auth=None if permission.strangers is Strangers.ALWAYS else access.Bearer(route.action),
         response=route.answers or {route.status: shape},
         summary=route.summary,
         tags=[route.path.split("/")[1]],
         openapi_extra={"x-permission": route.action},
     )
+
+
+def _asked_by_name(route: Route) -> Callable[..., Any]:
+    """The view; a parameter that does not exist is a mistake, not something to pass over (`shapes.RequestBody`)."""
+    names: set[str] = set()
+
+    @wraps(route.view)
+    def view(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        if unknown := sorted(set(request.GET) - names):
+            known = f"known: {', '.join(sorted(names))}" if names else "this operation has none"
+            reason = f"there is no such parameter; {known}"
+            raise ValidationError([{"type": "unknown", "loc": ("query", name), "msg": reason} for name in unknown])
+        return route.view(request, *args, **kwargs)
+
+    def learn(operation: Operation) -> None:
+        for model in operation.models:
+            if model.__ninja_param_source__ == "query":
+                names.update(model.__ninja_flatten_map__)
+
+    contribute_operation_callback(view, learn)
+    return view
 
 
 for _route in ROUTES:

@@ -161,7 +161,7 @@ class CompareOut(Schema):
 
 def articles(request: HttpRequest, which: Query[ArticleQuery], part: Query[PageQuery]) -> ArticlesOut:
     """Unknown parameters are refused, with those that are allowed."""
-    given = _given(request, which, part)
+    given = _given(which, part)
     found, total = queries.articles(access.caller(request), given)
     return ArticlesOut(items=[filled(ArticleOut, article) for article in found], total=total)
 
@@ -174,7 +174,7 @@ def revisions(
     text: Annotated[bool, Query(description="With their texts.")] = False,
 ) -> RevisionsOut:
     """`page` and `page_size`, or `cursor`, which stays right while revisions are added."""
-    given = _given(request, which, dates, part, also=("text",))
+    given = _given(which, dates, part)
     rows = queries.revisions(access.caller(request), given, text)
     more = len(rows) == part.page_size
     return RevisionsOut(items=rows, next_cursor=queries.cursor_of(rows[-1], given) if more else None)
@@ -213,21 +213,21 @@ def status(request: HttpRequest, job: Job) -> ExtractionStatusOut:
 
 def count(request: HttpRequest, response: HttpResponse, which: Query[FilterQuery]) -> CountOut:
     """How many revisions there are; 404 where the article or wiki that is named is not kept."""
-    given = _given(request, which)
+    given = _given(which)
     _tag(response, "count", given)
     return CountOut(count=queries.count(access.caller(request), given))
 
 
 def avg(request: HttpRequest, response: HttpResponse, which: Query[FilterQuery]) -> AvgOut:
     """Per day; `datestart` and `dateend` are required, and both count."""
-    given = _given(request, which)
+    given = _given(which)
     _tag(response, "avg", given)
     return AvgOut(avg=queries.avg(access.caller(request), given))
 
 
 def mode(request: HttpRequest, response: HttpResponse, attribute: Attribute, which: Query[FilterQuery]) -> ModeOut:
     """Where several values are as frequent, all of them are given."""
-    given = _given(request, which, also=("attribute",))
+    given = _given(which)
     _tag(response, "mode", attribute, given)
     return filled(ModeOut, queries.mode(access.caller(request), attribute, given))
 
@@ -243,7 +243,7 @@ def metrics(
     ] = "json",
 ) -> Any:
     """Edits over time, editors, concentration, reverts, authorship, …"""
-    given = _given(request, which, also=("metric", "format"))
+    given = _given(which)
     names = tuple(name.strip() for name in metric.split(",") if name.strip())
     found = queries.metrics_of(access.caller(request), given, names)
     if form == "csv":
@@ -262,7 +262,6 @@ def compare(
     wiki: Annotated[str, Query(max_length=300, description="Only of the wiki with this name.")] = "",
 ) -> CompareOut:
     """Edits, editors, reverts, concentration and size of 2 to 10 articles, and the edits of each month."""
-    _refuse_unknown(request, ("title", "locale", "wiki"))
     _tag(response, "compare", title, locale, wiki)
     return CompareOut(**queries.compare(access.caller(request), title, locale, wiki))
 
@@ -273,7 +272,6 @@ def trends(
     locale: Annotated[str, Query(max_length=40, description="Only of wikis in this language.")] = "",
 ) -> TrendsOut:
     """Articles and categories that are edited unusually often."""
-    _refuse_unknown(request, ("days", "locale"))
     return TrendsOut(**queries.trends(access.caller(request), days, locale))
 
 
@@ -288,7 +286,6 @@ def query(
 
     A pipeline may also be the body itself, a JSON array, with `collection` and `date_format` as parameters.
     """
-    _refuse_unknown(request, ("collection", "date_format"))
     if isinstance(order, list):
         order = QueryIn(sql="", pipeline=order, collection=collection, date_format=date_format)
     if bool(order.sql) == (order.pipeline is not None):
@@ -302,18 +299,10 @@ def query(
     return QueryOut(columns=list(answer.columns), rows=[list(row) for row in answer.rows], truncated=answer.truncated)
 
 
-def _given(request: HttpRequest, *shapes: Schema, also: tuple[str, ...] = ()) -> dict[str, Any]:
-    """What was asked for by name. A name that does not exist is refused."""
-    names = [name for shape in shapes for name in type(shape).model_fields]
-    _refuse_unknown(request, (*names, *also))
+def _given(*shapes: Schema) -> dict[str, Any]:
+    """What was asked for by name."""
     values = {name: value for shape in shapes for name, value in shape.model_dump().items()}
     return {name: value for name, value in values.items() if value not in (None, "")}
-
-
-def _refuse_unknown(request: HttpRequest, allowed: tuple[str, ...]) -> None:
-    for name in request.GET:
-        if name not in allowed:
-            raise Invalid(f"there is no parameter {name!r}; allowed are {', '.join(allowed)}")
 
 
 def _tag(response: HttpResponse, *parts: object) -> None:

@@ -185,16 +185,20 @@ def _stored(row: CaptureRow) -> Stored:
     )
 
 
-def readable(folder: Path, row: CaptureRow) -> tuple[bytes, str]:
-    """What is read of a capture, and its media type: what a browser made of it, else the bytes received."""
-    if dom := rendered.dom(folder, _shown(row)):
-        return dom, DOM_TYPE
-    return _received(folder, queries.holder(row))
+class Readable(NamedTuple):
+    """What is read of a capture: what a browser made of it, else the bytes received."""
+
+    body: bytes
+    content_type: str
+    head: bytes  # of the response
 
 
-def _received(folder: Path, holder: CaptureRow) -> tuple[bytes, str]:
+def readable(folder: Path, row: CaptureRow) -> Readable:
+    holder = queries.holder(row)
     record = holder.location(folder).read()
-    return record.content()[0], record.header("content-type") or holder.mime
+    if dom := rendered.dom(folder, _shown(row)):
+        return Readable(dom, DOM_TYPE, record.head)
+    return Readable(record.content()[0], record.header("content-type") or holder.mime, record.head)
 
 
 def _shown(row: CaptureRow) -> CaptureRow:

@@ -7,12 +7,15 @@ from pathlib import Path
 from hemeroteca import extract, urls
 from hemeroteca.archive import content, queries
 from hemeroteca.archive.selection import Selection
+from hemeroteca.extract import modules
+from hemeroteca.extract.link_elements import in_headers
+from hemeroteca.fetch import heads
 from hemeroteca.warc.stored_record import WarcReadError
 
-_STEPS = 3
+_STEPS = 16  # as a crawl goes along style sheets and modules; most pages are done after two
 _VERSIONS = 20  # of each address, the newest
 _MOST = 100_000
-_READ = ("text/html", "application/xhtml+xml", "text/css")
+_READ = ("text/html", "application/xhtml+xml", "text/css", "image/svg+xml", *modules.TYPES)
 _KINDS = ("requisite", "frame")
 
 
@@ -23,6 +26,8 @@ def of(folder: Path, addresses: Iterable[str]) -> list[str]:
     for _ in range(_STEPS):
         found = dict.fromkeys(target for url in pages for target in _named(folder, url))
         pages = [url for url in found if url not in known][: max(0, _MOST - len(known))]
+        if not pages:
+            break
         known |= dict.fromkeys(pages)
     return list(known)
 
@@ -47,11 +52,13 @@ def _named(folder: Path, url: str) -> list[str]:
         if row.status != 200 or row.mime not in _READ:
             continue
         try:
-            body, content_type = content.readable(folder, row)
+            copy = content.readable(folder, row)
         except WarcReadError:
             continue
-        document = extract.read(body, content_type, url)
+        document = extract.read(copy.body, copy.content_type, url)
         base = urls.resolve_links(url, [document.base])[0] if document.base else None
-        hrefs = [link.href for link in document.links if link.kind in _KINDS]
-        found += [target for target in urls.resolve_links(base or url, hrefs) if target]
+        beside = [link for entry in in_headers(heads.addresses(copy.head, "link")) for link in entry.links]
+        for place, links in ((base or url, document.links), (url, beside)):
+            hrefs = [link.href for link in links if link.kind in _KINDS]
+            found += [target for target in urls.resolve_links(place, hrefs) if target]
     return found

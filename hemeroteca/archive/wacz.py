@@ -92,10 +92,10 @@ def _is_page(row: CaptureRow, line: cdx.Line) -> bool:
 def _page(folder: Path, row: CaptureRow) -> dict[str, str]:
     page = {"id": str(row.record_id), "url": row.url, "ts": iso(row.captured_ms), "title": row.url}
     try:
-        body, content_type = content.readable(folder, row)
+        copy = content.readable(folder, row)
     except WarcReadError:
         return page
-    document = extract.read(body, content_type, row.url)
+    document = extract.read(copy.body, copy.content_type, row.url)
     return page | {"title": document.title or row.url, "text": document.text}
 
 

@@ -58,6 +58,7 @@ _ANCHORS = frozenset(["a", "area"])
 _TAG = attrgetter("tag")
 _GETATTR = DOMNode.getattr
 _HIDDEN = native.Signs((b"hidden", b"HIDDEN"))
+_PLAIN_KINDS = ("text", "css", "sitemap", "svg", "script")
 _PLAIN_HTML = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,100}(?:<!doctype\s{1,20}html|<html[\s>])", re.I)
 _TEXTUAL = re.compile(r"^text/|[/+](?:json|xml|javascript|ecmascript|x-javascript|x-sh|yaml|x-yaml|csv|sql)$")
 
@@ -131,7 +132,7 @@ def take_apart(snapshot: Snapshot, given: ChangeRules, view: bool = True) -> Par
         page = Parts("json")
         if _read_json(body, page):
             return page
-    if kind in ("text", "css", "sitemap") or (kind == "other" and _TEXTUAL.search(media) and b"\0" not in body[:1024]):
+    if kind in _PLAIN_KINDS or (kind == "other" and _TEXTUAL.search(media) and b"\0" not in body[:1024]):
         page = Parts("text")
         if len(body) > LIMITS.plain_bytes:
             body = body[: LIMITS.plain_bytes]

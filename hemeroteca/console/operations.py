@@ -36,6 +36,7 @@ from hemeroteca.jobs import queries as job_queries
 from hemeroteca.jobs import services as job_services
 from hemeroteca.plain import whole_number
 from hemeroteca.warc.timestamps import iso
+from hemeroteca.watch import queries as watch
 
 CRAWLS = 50
 VISITS = 100
@@ -149,6 +150,7 @@ def crawl(request: HttpRequest, number: int) -> HttpResponse:
         "scope": SCOPES.get(scope.get("kind", ""), scope.get("kind", "")),
         "excluded": scope.get("exclude", ()),
         "standing": found.fingerprint == STANDING,
+        "subscription": watch.subscription_of(found.pk) if found.fingerprint == STANDING else None,
         "held": queries.held(found.pk),
         "reasons": _most(counts.get("reasons", {})),
         "notes": _most(counts.get("notes", {})),

@@ -31,6 +31,7 @@ from hemeroteca.console.search import number_in
 from hemeroteca.console.section import ConsolePage, Section
 from hemeroteca.errors import Busy, Conflict, Denied, Invalid, NotFound, Refused
 from hemeroteca.fetch.client import GuardedClient
+from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier.reasons import explained_at
 from hemeroteca.outgoing import download
 from hemeroteca.warc.store import WarcReadError
@@ -272,6 +273,7 @@ def site(request: HttpRequest, number: int) -> HttpResponse:
         "visits": summary["visits"] or 0,
         "seen": summary["changes"] or 0,
         "chance": row.daily_chance,
+        "held": frontier.held_count(row.crawl_id),
         "scope": SCOPES.get(row.scope.get("kind", ""), ""),
         "changes_drawn": _drawn_changes(queries.changes(CHANGES, subscription=row.pk), read_until),
         "sources": queries.sources(row.pk),

@@ -138,9 +138,9 @@ class Orders:
             if run.id in asked.stop:
                 if not run.stopping:
                     engine.fleet.stop(run.id)
-                run.stopping = run.stopping or "stopped by a person"
+                run.stop("stopped by a person", moment)
             elif limit is not None and moment - run.since >= limit:
-                run.stopping = run.stopping or f"limit of {limit:g} seconds reached"
+                run.stop(f"limit of {limit:g} seconds reached", moment)
             elif wait_until is not None:
                 run.stopping = (
                     run.stopping or f"all hosts left ask to be left alone until {iso(int(wait_until * 1000))}"
@@ -149,6 +149,8 @@ class Orders:
                 continue  # as nearly always, of thousands of subscriptions
             if run.stopping:
                 engine.robots_files.let_go(run.id)
+            if run.cut_at and moment >= run.cut_at:
+                engine.visits.cut(run)
             if engine.frontier.under_way(run.id) or engine.intake.reads(run.id) or engine.frontier.unwritten:
                 continue
             if run.has_room_again(engine.frontier.taken(run.id)) and run.id not in asked.stop:

@@ -91,6 +91,10 @@ class RobotsFiles:
             if visit.crawl == crawl and visit.lease is not None and not visit.holds_host:
                 visit.lease.give_back(visit)
 
+    def forget(self, errand: Visit) -> Visit:
+        """Its request was cut; gives the visit that waits for the rules."""
+        return self._under_way.pop(errand.robots_for).visit
+
     def _put_off(self, fetch: Fetch, errand: Visit, now: float, wait: float) -> None:
         """The host asks for a long rest: nobody waits for it, the rules are asked for when the visit is due again."""
         del self._under_way[fetch.origin]

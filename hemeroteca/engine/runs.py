@@ -9,6 +9,8 @@ from hemeroteca.frontier.crawl_counts import Counts
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.rules import CrawlOptions
 
+GRACE_SECONDS = 2.0  # for requests under way when a crawl must end
+
 
 @dataclass
 class Run:
@@ -20,6 +22,7 @@ class Run:
     cpu_before: float = 0.0
     received: int = 0  # bytes of bodies, also of those not read yet
     stopping: str = ""  # why no more visits are leased
+    cut_at: float = 0.0  # monotonic; when requests still under way then are cut; 0: they end by themselves
     asked_sitemaps: set[str] = field(default_factory=set)
     touched: bool = True  # its counts are not on disk
     focus: CompiledFocus | None = None  # what it looks for
@@ -49,6 +52,11 @@ class Run:
     def trusts(self, host: str, reason: str) -> bool:
         """Whether a person took what was held back there for that reason."""
         return f"{host} {reason}" in self.options.trusted
+
+    def stop(self, reason: str, moment: float) -> None:
+        """It must end now, not after as many pages: requests under way get a moment. `moment` is monotonic."""
+        self.stopping = self.stopping or reason
+        self.cut_at = self.cut_at or moment + GRACE_SECONDS
 
     def is_at_limit(self, taken: int) -> bool:
         """Whether it may make no more than the `taken` visits; notes why."""

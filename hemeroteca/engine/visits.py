@@ -147,6 +147,21 @@ class Visits:
         fixed = site.delay if site.delay is not None else run.options.delay if run else None
         return politeness.delay_after(elapsed, self._polite, fixed=fixed, crawl_delay=crawl_delay)
 
+    def cut(self, run: Run) -> None:
+        """End the requests of a crawl that must end; their visits are given back."""
+
+        def is_its(request: Request) -> bool:
+            return isinstance(request.tag, Visit) and request.tag.crawl == run.id
+
+        for request in self._engine.fetcher.drop(is_its):
+            visit: Visit = request.tag
+            if visit.robots_for:
+                if visit.lease is not None:
+                    visit.lease.done(visit)
+                visit = self._engine.robots_files.forget(visit)
+            if visit.lease is not None:
+                visit.lease.give_back(visit, rest=time.time() + self.plain_wait(visit.host, run.id, 0.0))
+
     # endings of visits that brought nothing to keep
 
     def fail(self, visit: Visit, reason: str) -> None:

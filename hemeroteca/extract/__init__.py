@@ -4,10 +4,11 @@ Pure: values in, values out; no clock, no network, no files of its own. Every bo
 time are bounded by `Limits`, and whatever was left out is named in `Document.notes`. No body makes anything in here
 raise. How the parts work together: docs/explanation/reading-pages.md.
 
-`readers` chooses who reads a body: html, text, css, feeds, sitemaps, pdf and office register themselves there (it loads
-them for the first body), and so do readers of other rooms. `decode` makes text of bytes. `markup` (with `nesting` and
-`bombs`) makes HTML safe to parse, `native` reads it where it is plain, `passages` takes its text. `elements` are a
-site's own rules for its text, `scripted` tells pages that need a browser.
+`readers` chooses who reads a body: html, text, css, svg, modules (scripts), feeds, sitemaps, pdf and office register
+themselves there (it loads them for the first body), and so do readers of other rooms. `decode` makes text of bytes.
+`markup` (with `nesting` and `bombs`) makes HTML safe to parse, `native` reads it where it is plain, `passages` takes
+its text. `link_elements` tells what `<link>` and the header `Link` lead to. `elements` are a site's own rules for its
+text, `scripted` tells pages that need a browser.
 """
 
 from typing import TYPE_CHECKING

@@ -5,14 +5,13 @@ call for the text of the whole tree (`passages`).
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import unescape
 from typing import TYPE_CHECKING
 
 from resiliparse.parse.html import ELEMENT, DOMCollection, DOMNode, HTMLTree
 
-from hemeroteca.extract import css, dates, decode, feeds, language, native, passages
+from hemeroteca.extract import css, dates, decode, language, link_elements, modules, native, passages
 from hemeroteca.extract.document import Document, Limits, Link, Place, cut, names
 from hemeroteca.extract.readers import UNNAMED, Content, register
 
@@ -26,8 +25,6 @@ MAX_COPIED = 8 << 20  # characters copied for anchors and headings, which may li
 
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.I)
 _REFRESH = re.compile(r"\s*[\d.]*+\s*+[;,]?+\s*+(?:url\s*+=\s*+)?+[\"']?+\s*+([^\"'\s][^\"']*)", re.I)
-_CANDIDATE = re.compile(r"[\s,]*+(\S++)([^,]*+)")  # of a srcset
-MAX_CANDIDATES = 64
 _UNSEEN = names("script style iframe noscript button select option label textarea")  # no text of the page
 _ROOTS = names("html head body")  # which scripts show when they have done their work
 _CONTENT = "main,article,h1"  # what holds it is not for sighted readers only: a dialog before it is open
@@ -38,7 +35,6 @@ _HEADINGS = ("h1", "h2", "h3")
 _LANDMARKS = names("nav header footer aside main article")
 _ROLES = {"navigation": "nav", "banner": "header", "contentinfo": "footer", "complementary": "aside", "main": "main"}
 _NO_ENDORSEMENT = names("nofollow ugc sponsored")
-_REQUISITE_RELS = names("stylesheet icon apple-touch-icon mask-icon manifest preload modulepreload")
 _SOURCES = {  # attributes with one address that the page needs to be shown
     "img": ("src", "data-src"),
     "image": ("href",),
@@ -172,23 +168,6 @@ def _fill(document: Document, found: native.Read, data: bytes, limits: Limits, d
     return True
 
 
-def srcset(value: str) -> Iterator[str]:
-    """Each address of a srcset. Addresses may contain commas, but do not end in one."""
-    at = 0
-    for _ in range(MAX_CANDIDATES):
-        match = _CANDIDATE.match(value, at)
-        if not match:
-            return
-        address = match[1]
-        if address.endswith(","):  # no descriptor: the comma ends the candidate
-            address = address.rstrip(",")
-            at = match.end(1)
-        else:
-            at = match.end()
-        if address:
-            yield address
-
-
 def one_line(text: str, limit: int) -> str:
     """White space collapsed, cut at `limit`; long text is cut before any work is done on it."""
     return " ".join(text[: limit * 8].split())[:limit]
@@ -301,8 +280,9 @@ class _Page:
             if link.kind == native.CSS:
                 self.style(link.href)
             elif link.kind == native.SRCSET:
-                for address in srcset(link.href):
-                    self.add(address, "requisite")
+                self.pictures(link.href)
+            elif link.kind == native.MODULE:
+                self.module(link.href)
             elif link.kind == native.REFRESH:
                 self.refresh(link.href)
             elif link.kind == "page" or (link.href, link.kind) not in self.others:
@@ -393,6 +373,14 @@ class _Page:
         for address in css.addresses(sheet):
             self.add(address, "requisite")
 
+    def pictures(self, srcset: str | None) -> None:
+        for address in link_elements.srcset(srcset) if srcset else ():
+            self.add(address, "requisite")
+
+    def module(self, script: str) -> None:
+        for address in modules.imported(script, self.document.note):
+            self.add(address, "requisite")
+
     def on_area(self, node: DOMNode, tag: str) -> None:
         self.anchor(node, node.getattr("href") or "")
 
@@ -404,12 +392,13 @@ class _Page:
             self.add(node.getattr(attribute), "requisite")
         if tag in ("img", "source"):
             for attribute in ("srcset", "data-srcset"):
-                value = node.getattr(attribute)
-                if value:
-                    for address in srcset(value):
-                        self.add(address, "requisite")
-        elif tag == "script" and (node.getattr("type") or "").lower() == "application/ld+json":
-            self.linked_data(node.text)
+                self.pictures(node.getattr(attribute))
+        elif tag == "script":
+            kind = (node.getattr("type") or "").lower()
+            if kind == "application/ld+json":
+                self.linked_data(node.text)
+            elif kind == "module":
+                self.module(node.text)
 
     def on_style(self, node: DOMNode, tag: str) -> None:
         self.style(node.text)
@@ -432,25 +421,22 @@ class _Page:
         if not rels:
             return
         href = node.getattr("href")
-        if "canonical" in rels:
-            self.document.canonical = self.document.canonical or self.add(href, "canonical") or None
-        elif "alternate" in rels and "stylesheet" not in rels:
-            media = (node.getattr("type") or "").partition(";")[0].strip().lower()
-            if media in feeds.TYPES:
-                self.add(href, "feed", one_line(node.getattr("title") or "", self.limits.anchor_chars))
-            else:
-                self.add(href, "alternate", one_line(node.getattr("hreflang") or "", 20))
-        elif "amphtml" in rels:
-            self.add(href, "alternate")
-        elif "sitemap" in rels:
-            self.add(href, "sitemap")
-        elif "next" in rels or "prev" in rels:
+        kind = link_elements.kind_of(rels, node.getattr("type") or "")
+        if kind == "canonical":
+            self.document.canonical = self.document.canonical or self.add(href, kind) or None
+        elif kind == "feed":
+            self.add(href, kind, one_line(node.getattr("title") or "", self.limits.anchor_chars))
+        elif kind == "alternate" and "alternate" in rels:
+            self.add(href, kind, one_line(node.getattr("hreflang") or "", 20))
+        elif kind == "page":
             address = self.address(href)
             if address and address not in self.by_address and len(self.links) < self.limits.links:
-                self.by_address[address] = link = Link(address, "page", region="nav")
+                self.by_address[address] = link = Link(address, kind, region="nav")
                 self.links.append(link)
-        elif not _REQUISITE_RELS.isdisjoint(rels):
-            self.add(href, "requisite")
+        elif kind:
+            self.add(href, kind)
+        if kind == "requisite":
+            self.pictures(node.getattr("imagesrcset"))
 
     def on_meta(self, node: DOMNode, tag: str) -> None:
         name = (node.getattr("name") or node.getattr("property") or node.getattr("itemprop") or "").lower()

@@ -17,7 +17,7 @@ from hemeroteca.extract.document import Leads, Limits, PackedLinks, Place
 OFF = "HEMEROTECA_NATIVE"  # set to 0: pages are read without it
 
 DATE, AUTHOR, LINKED_DATA = range(3)
-CSS, SRCSET, REFRESH = "css", "srcset", "refresh"  # links of these kinds are still to be read: `Read.pending`
+CSS, SRCSET, REFRESH, MODULE = "css", "srcset", "refresh", "module"  # links still to be read: `Read.pending`
 _LIMITS = (
     "html_bytes", "html_tags", "depth", "text_chars", "line_chars", "description_chars", "headings_chars",
     "anchor_chars", "context_chars", "href_chars", "links", "css_bytes",

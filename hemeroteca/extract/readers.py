@@ -9,11 +9,12 @@ import importlib
 import re
 from dataclasses import dataclass, field
 from functools import cache
+from html import unescape
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from hemeroteca.extract.decode import decode_body
-from hemeroteca.extract.document import Document, Limits, Place
+from hemeroteca.extract.document import Document, Limits, Link, Place
 
 START = 1024  # bytes that readers look at to tell whether a body is theirs
 UNNAMED = frozenset(("", "application/octet-stream", "unknown/unknown", "application/unknown", "application/x-gzip"))
@@ -25,6 +26,8 @@ _ROOT = re.compile(
     re.S | re.I,
 )
 _ENTITY_ROOT = re.compile(rb"<(?:[\w-]{1,20}:)?(rss|feed|urlset|sitemapindex)[\s>]", re.I)
+_STYLED = b"<?xml-stylesheet"
+_STYLESHEET = re.compile(rb"<\?xml-stylesheet\s[^>]{0,500}?\bhref\s*=\s*(?:\"([^\"<>]{1,500})\"|'([^'<>]{1,500})')")
 _HTML_START = re.compile(
     rb"^(?:\s|<!--.{0,600}?-->|<\?xml[^>]{0,300}>)*"
     rb"<(?:!doctype\s+html|html|head|body|title|meta|script|p|div|table|h1|a|br)[\s>]",
@@ -113,7 +116,7 @@ def register(reader: Reader, priority: int = 100) -> None:
 @cache
 def load_all() -> None:
     """Import our readers and those of other rooms, which register themselves."""
-    for name in ("css", "feeds", "html", "office", "pdf", "sitemaps", "text"):
+    for name in ("css", "feeds", "html", "modules", "office", "pdf", "sitemaps", "svg", "text"):
         importlib.import_module(f"hemeroteca.extract.{name}")
     for path in sorted(Path(__file__).parents[1].glob("*/reader.py")):
         importlib.import_module(f"hemeroteca.{path.parent.name}.reader")
@@ -167,6 +170,8 @@ def read(
     if reader is not None:
         document.kind = kind
         reader.read(content, document)
+    if _STYLED in content.start:
+        _add_stylesheets(content, document)
     return document
 
 
@@ -178,6 +183,15 @@ def kind_of(body: bytes, content_type: str, url: str) -> str:
 def media_type(content_type: str) -> str:
     """`text/html` of `Text/HTML; charset=utf-8`."""
     return content_type.partition(";")[0].strip().lower()[:100]
+
+
+def _add_stylesheets(content: Content, document: Document) -> None:
+    """What shows an XML document of any kind: SVG, XHTML, a feed."""
+    found = [double or single for double, single in _STYLESHEET.findall(content.start)]
+    hrefs = [unescape(href.decode("utf-8", "replace")).partition("#")[0] for href in found]
+    if any(hrefs):
+        document.links = [*document.links, *(Link(href, "requisite") for href in hrefs if href)]
+        document.leads = None
 
 
 def _choose(content: Content) -> tuple[Reader | None, str]:

@@ -70,7 +70,7 @@ class Fetcher:
         self._deadlines: deque[_Waiting] = deque()
         self._failed: list[tuple[Done, Result]] = []  # before anything was sent
         self._at: Counter[str] = Counter()  # requests under way by address
-        self._parked: dict[str, deque[Callable[[], None]]] = {}  # those that wait for their address
+        self._parked: dict[str, deque[partial[None]]] = {}  # those that wait for their address
         self.parked = 0  # how many these are
 
         self._epoll = select.epoll()
@@ -136,6 +136,33 @@ class Fetcher:
             self._deliver(done, result)
         self._collect()
         self._run_timer()
+
+    def drop(self, wanted: Callable[[Request], bool]) -> list[Request]:
+        """Ends requests under way at once, without calling back; gives those it ended."""
+        dropped: list[Request] = []
+        for waiting in [one for every in self._waiting.values() for one in every if wanted(one.request)]:
+            self._waiting[waiting.name].remove(waiting)
+            waiting.owed = False
+            dropped.append(waiting.request)
+        for address, parked in list(self._parked.items()):
+            kept = deque(start for start in parked if not wanted(start.args[0]))
+            dropped += [start.args[0] for start in parked if start not in kept]
+            self._parked[address] = kept
+            if not kept:
+                del self._parked[address]
+            self.parked -= len(parked) - len(kept)
+        dropped += [result.request for _, result in self._failed if wanted(result.request)]
+        self._failed = [(done, result) for done, result in self._failed if not wanted(result.request)]
+        for curl, transfer in [busy for busy in self._busy.items() if wanted(busy[1].request)]:
+            dropped.append(transfer.request)
+            del self._busy[curl]
+            self._multi.remove_handle(curl)
+            transfer.forget()
+            curl.close()
+            self._leave(transfer.address)
+            self._next_at(transfer.address)
+        self._active -= len(dropped)
+        return dropped
 
     def forget_cookies(self, jar: str) -> None:
         """Throws a jar away; for the end of a crawl."""
@@ -292,6 +319,11 @@ class Fetcher:
         self._busy[transfer.curl] = transfer
         self._multi.add_handle(transfer.curl)
 
+    def _leave(self, address: str) -> None:
+        self._at[address] -= 1
+        if not self._at[address]:
+            del self._at[address]
+
     def _next_at(self, address: str) -> None:
         """An address can take another request: the first that waits for it begins."""
         while address in self._parked and self._at[address] < self._settings.per_address:
@@ -393,9 +425,7 @@ class Fetcher:
             self._learn(transfer, result)
         transfer.forget()
         self._release(transfer)
-        self._at[transfer.address] -= 1
-        if not self._at[transfer.address]:
-            del self._at[transfer.address]
+        self._leave(transfer.address)
         self._deliver(done, result)
         self._next_at(transfer.address)
 

@@ -32,7 +32,12 @@ def address(head: bytes, name: str) -> str:
     """As `header`, for what holds an address (Location, Refresh, Link): bytes beyond ASCII percent-encoded, which is
     how browsers, curl and wget follow them."""
     found = _pattern(name).search(head)
-    return _BEYOND_ASCII(lambda byte: f"%{ord(byte[0]):02X}", _bytes_as_text(found[1])) if found else ""
+    return _percent_encoded(found[1]) if found else ""
+
+
+def addresses(head: bytes, name: str) -> list[str]:
+    """The same, of all headers of that name."""
+    return [_percent_encoded(value) for value in _pattern(name).findall(head)]
 
 
 def opaque(head: bytes, name: str) -> str:
@@ -60,6 +65,10 @@ def _text(raw: bytes) -> str:
         return text.encode("latin-1").decode()
     except UnicodeDecodeError:
         return text
+
+
+def _percent_encoded(raw: bytes) -> str:
+    return _BEYOND_ASCII(lambda byte: f"%{ord(byte[0]):02X}", _bytes_as_text(raw))
 
 
 def _bytes_as_text(raw: bytes) -> str:

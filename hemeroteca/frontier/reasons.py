@@ -20,7 +20,7 @@ def sentence(reason: str) -> str:
     if found[0] not in SENTENCES:
         if found[0].endswith(("-cut", "-limit", "-too-long")):
             return _("it is so long that only a part was read")
-        if found[0].startswith(("pdf-", "office-", "bad-", "unknown-", "parse-")):
+        if found[0].startswith(_UNREADABLE) or found[0].endswith("-unreadable"):
             return _("its contents could not be read, or not whole")
     return str(SENTENCES.get(found[0], reason))
 
@@ -44,6 +44,7 @@ def explained_at(host_and_reason: str) -> str:
     return f"{host}: {explained(reason)}" if colon else host_and_reason
 
 
+_UNREADABLE = ("pdf-", "office-", "bad-", "cut-", "unknown-", "parse-")
 _DETAIL = re.compile(r": (.+)| of .* forbids [^(]*\((.+)\)", re.S)  # the second of robots.txt: its rule
 _CODE = re.compile(r"http-(\d{3})\b|[a-z][a-z.-]*[a-z]")
 SENTENCES = {
@@ -65,6 +66,22 @@ SENTENCES = {
     "request": gettext_lazy("it cannot be asked for"),
     "links-cut": gettext_lazy("it has more links than are followed"),
     "charset-errors": gettext_lazy("some of its characters could not be read"),
+    "charset-lie": gettext_lazy("its characters are not those it declares"),
+    "dom-too-deep": gettext_lazy("its elements lie so deep inside one another that only a part was read"),
+    "formatting-dropped": gettext_lazy("its formatting would have grown without end and was left out"),
+    "entities-refused": gettext_lazy("the entities it declares were left out"),
+    "too-many-encodings": gettext_lazy("it is packed too many times to be read"),
+    "not-gzip": gettext_lazy("it says that it is packed and is not"),
+    "include-fits-nothing": gettext_lazy("no element fits the rules of its site"),
+    "leading-junk": gettext_lazy("something stands before its beginning"),
+    "never-quiet": gettext_lazy("it never stopped loading"),
+    "scrolling-stopped": gettext_lazy("it is so long that it was not scrolled to its end"),
+    "scripts-stopped": gettext_lazy("its scripts were stopped"),
+    "no-screenshot": gettext_lazy("no picture of it could be taken"),
+    "download-refused": gettext_lazy("a download it began was refused"),
+    "popup-closed": gettext_lazy("a window it opened was closed"),
+    "dialog-dismissed": gettext_lazy("a dialog it opened was dismissed"),
+    "websocket-refused": gettext_lazy("a connection its scripts wanted was refused"),
     "duplicate": gettext_lazy("the same bytes as another page"),
     "out-of-scope": gettext_lazy("it leads out of the crawl"),
     "redirect-loop": gettext_lazy("its redirects lead in a circle"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hemeroteca import lazy
-from hemeroteca.extract import language
+from hemeroteca.extract import language, modules
 from hemeroteca.extract.document import Document, Link
 from hemeroteca.extract.feeds import FeedReader
 from hemeroteca.extract.html import HtmlReader
@@ -32,7 +32,6 @@ _JSON_SIGNS = (
     b'"currentVersion"', b'"serviceDescription"', b'"tilejson"', b'"geometricError"', b'"Datastreams"',
     b'"geometryType"', b'"supportedBindings"',
 )  # fmt: skip
-_SCRIPTS = ("application/javascript", "text/javascript", "application/x-javascript")
 
 
 class Endpoints(msgspec.Struct, array_like=True):
@@ -45,6 +44,7 @@ class GeoReader:
     def __init__(self) -> None:
         self._html = HtmlReader()
         self._feeds = FeedReader()
+        self._scripts = modules.ModuleReader()
         self._last: tuple[bytes, str, Description | None] = (b"", "", None)  # what sniff learned, for read
 
     def sniff(self, content: Content) -> str:
@@ -56,7 +56,7 @@ class GeoReader:
             return self._claim(content) if any(sign in content.body for sign in _JSON_SIGNS) else ""
         if content.body.startswith(datasets.STARTS):
             return self._claim(content)
-        if content.media_type in _SCRIPTS:
+        if content.media_type in modules.TYPES:
             return "script" if endpoints.has_signs(content.body) else ""
         if content.body[:2] in (b"\0<", b"\0{") or content.media_type.endswith("xml"):
             return self._claim(content)
@@ -68,6 +68,7 @@ class GeoReader:
             self._read_page(content, document)
             return
         if document.kind == "script":
+            self._scripts.read(content, document)
             if found := endpoints.mine(content.body, content.url):
                 document.finds = {**document.finds, ENDPOINTS: Endpoints(found)}
             return

@@ -4,7 +4,10 @@ import re
 from array import array
 from functools import lru_cache
 
+import msgspec
+
 from hemeroteca import extract, urls
+from hemeroteca.extract.link_elements import in_headers
 from hemeroteca.extract.native import KeySet, key_set, mark
 from hemeroteca.ingest.ingested import Edges, Ingested
 from hemeroteca.ingest.rules import CrawlRules, Rules
@@ -16,7 +19,8 @@ LINKS_REMEMBERED = 100_000  # addresses of a crawl a process knows to have sent 
 EDGES = 150  # links of one page that the link graph learns
 TEXTS_REMEMBERED = 100_000  # link texts a process knows to have sent already
 MAX_STEPS = 4  # from a page to a requisite of a requisite (what a frame shows) …
-MAX_STYLE_STEPS = 16  # … and along style sheets, which import one another
+MAX_IMPORT_STEPS = 16  # … and along style sheets and modules, which import one another
+IMPORTING = ("css", "script")
 NEEDED = "requisite"
 MAX_NEEDED = 200  # requisites of a page that are named
 _REFRESH = re.compile(r"\s*\d*\.?\d*\s*[;,]\s*(?:url\s*=\s*)?['\"]?([^'\"\s]+)", re.IGNORECASE)
@@ -92,14 +96,15 @@ class Links:
         outside = self._outside.get(rules.crawl)
         address = capture.dom_url
         base = urls.resolve_links(address, [document.base])[0] if document.base else None
-        leads, packed = document.leads, document.packed
+        beside = linked(capture)
+        leads, packed = (None, None) if beside else (document.leads, document.packed)
         if leads is not None and packed is not None:  # only what is new need be looked at more closely
             keys, pages = memoryview(leads.keys).cast("q"), leads.pages
             links = []
             if known is not None and outside is not None:
                 links = [packed[at] for at in known.missing(leads.keys) if not pages[at] or keys[at] not in outside]
         else:
-            links = document.links
+            links = [*document.links, *beside]
         resolved = urls.resolve_targets(base or address, [link.href for link in links]) if links else []
         if (
             rules.crawl
@@ -107,7 +112,7 @@ class Links:
             and (options := self._crawls[rules.crawl].options).watch is not None
         ):
             named = keys if leads is not None else [found[1] if found is not None else 0 for found in resolved]
-            pairs = zip(document.links, named, strict=True)
+            pairs = zip(links if leads is None else document.links, named, strict=True)
             needed = dict.fromkeys(key for link, key in pairs if key and link.kind == NEEDED)
             result.requisites = list(needed)[:MAX_NEEDED] if options.requisites else []
         texts = self._texts if rules.crawl else key_set()  # what is read again is sent whole
@@ -119,7 +124,7 @@ class Links:
         if known is not None:
             if again:
                 known.clear()
-            self._choose(rules, links, resolved, nofollow, document.kind == "css", result)
+            self._choose(rules, links, resolved, nofollow, document.kind in IMPORTING, result)
         del result.notes[20:]
 
     def _choose(
@@ -128,14 +133,14 @@ class Links:
         links: list[extract.Link],
         resolved: list[urls.Target | None],
         nofollow: bool,
-        style: bool,
+        importing: bool,
         result: Ingested,
     ) -> None:
         """Of the links, those the crawl wants and was not sent before."""
         options = self._crawls[rules.crawl].options
         sent, outside = self._sent[rules.crawl], self._outside[rules.crawl]
         requisites_too = options.requisites and rules.role != UrlRole.SITEMAP
-        steps = MAX_STYLE_STEPS if style else MAX_STEPS
+        steps = MAX_IMPORT_STEPS if importing else MAX_STEPS
         cut: list[str] = []
         for link, found in zip(links, resolved, strict=True):
             if found is None or found[1] in sent:
@@ -202,6 +207,16 @@ class Links:
         if reason is None or f"{urls.host(url)} trap: {reason}" in rules.options.trusted:
             return None
         return f"trap: {reason}"
+
+
+def linked(capture: Capture) -> list[extract.Link]:
+    """What the headers `Link` of an answer lead to, absolute."""
+    values = capture.addresses("link")
+    if not values:
+        return []
+    links = [link for entry in in_headers(values) for link in entry.links]
+    resolved = urls.resolve_links(capture.url, [link.href for link in links])
+    return [msgspec.structs.replace(link, href=url) for link, url in zip(links, resolved, strict=True) if url]
 
 
 def edges_of(

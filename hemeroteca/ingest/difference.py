@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hemeroteca import extract, urls
+from hemeroteca.extract.link_elements import in_headers
 from hemeroteca.ingest.rules import Rules
 from hemeroteca.warc import DOM_TYPE, Capture, Location, WarcReadError
 
@@ -19,7 +20,6 @@ PICTURE_BYTES = 64 << 20
 HEAD_BYTES = 64 << 10  # of a feed, searched for its hub
 _LINK = re.compile(rb"<(?:\w+:)?link\b[^<>]{0,2000}>", re.I)
 _ATTRIBUTE = re.compile(rb"""\b(rel|href)\s*=\s*["']([^"'<>]{1,2000})["']""", re.I)
-_LINK_HEADER = re.compile(r"<([^<>]{1,2000})>\s*;([^,<]{0,500})")
 
 Sighted = tuple[str, bool, bool, int]
 """A block that differs, as `change.Sighting` has it."""
@@ -142,11 +142,10 @@ def listing(capture: Capture, document: extract.Document) -> FeedListing:
 def _hub(start: bytes, capture: Capture) -> tuple[str, str]:
     """Hub and topic of a feed (WebSub discovery): from its Link headers, else from its own links."""
     found: dict[str, str] = {}
-    for value in capture.header_all("link"):
-        for address, parameters in _LINK_HEADER.findall(value):
-            for rel in ("hub", "self"):
-                if re.search(rf'\brel\s*=\s*"?[^"]*\b{rel}\b', parameters, re.I):
-                    found.setdefault(rel, address)
+    for entry in in_headers(capture.addresses("link")):
+        for rel in ("hub", "self"):
+            if rel in entry.relations:
+                found.setdefault(rel, entry.href)
     for link in _LINK.findall(start):
         attributes = {key.lower(): value for key, value in _ATTRIBUTE.findall(link)}
         rel = attributes.get(b"rel", b"").decode("ascii", "ignore").lower()

@@ -10,7 +10,7 @@ from hemeroteca import extract, urls, warc
 from hemeroteca.extract import elements
 from hemeroteca.extract.scripted import needs_browser
 from hemeroteca.fetch import heads
-from hemeroteca.ingest.candidates import Links, folder_host_key
+from hemeroteca.ingest.candidates import Links, folder_host_key, linked
 from hemeroteca.ingest.difference import difference, listing
 from hemeroteca.ingest.fingerprints import fingerprints
 from hemeroteca.ingest.ingested import Ingested
@@ -187,11 +187,12 @@ def _add_document(capture: Capture, rules: Rules, document: extract.Document, re
 
 def _canonical(capture: Capture, rules: Rules, document: extract.Document) -> int:
     """The key of the address on its own host that a page names as its proper one; 0: it is this one, or none."""
-    if not document.canonical:
+    canonical = document.canonical or next((link.href for link in linked(capture) if link.kind == "canonical"), "")
+    if not canonical:
         return 0
     address = capture.dom_url if capture.dom else capture.url
     base = urls.resolve_links(address, [document.base])[0] if document.base else None
-    named = urls.resolve_links(base or address, [document.canonical])[0]
+    named = urls.resolve_links(base or address, [canonical])[0]
     if named is None or urls.host(named) != rules.host or urls.key(named) == rules.key:
         return 0
     return urls.key(named)

@@ -112,6 +112,10 @@ class Capture(msgspec.Struct, kw_only=True, array_like=True):
         """The same, of a header that holds an address."""
         return heads.address(self.response_head, name)
 
+    def addresses(self, name: str) -> list[str]:
+        """The same, of all headers of that name."""
+        return heads.addresses(self.response_head, name)
+
     def header_all(self, name: str) -> list[str]:
         return heads.header_all(self.response_head, name)
 

@@ -74,6 +74,11 @@ def crawls_of(collection: str) -> tuple[int, ...]:
     return tuple(found.values_list("crawl_id", flat=True))
 
 
+def subscription_of(crawl: int) -> int | None:
+    """The number of the subscription whose standing crawl it is."""
+    return Subscription.objects.filter(crawl_id=crawl).values_list("pk", flat=True).first()
+
+
 def subscriptions(
     limit: int = 1000,
     *,

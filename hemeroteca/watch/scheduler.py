@@ -301,12 +301,22 @@ class Scheduler:
 
     def write(self) -> None:
         """Put everything on disk. Called inside the engine's transaction."""
+        self._leave_ended()
         if self.state.writes:
             self.state.writes.write()
         if self.state.runs:
             self.state.runs.write()
         if self.state.budgets.unwritten:
             self.state.budgets.write()
+
+    def _leave_ended(self) -> None:
+        """A person may have removed a subscription whose visits were under way: a row of theirs would name nothing, and
+        the engine's transaction fail with it."""
+        if named := self.state.writes.named | self.state.runs.touched:
+            ended = named.difference(Subscription.objects.filter(pk__in=named).values_list("pk", flat=True))
+            self.state.writes.leave(ended)
+            for number in ended:
+                self.state.runs.forget(number)
 
     def close(self) -> None:
         """After the engine's last commit."""

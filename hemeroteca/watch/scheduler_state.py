@@ -330,6 +330,17 @@ class PendingWrites:
         """The clock was set back: no page was visited later than now, or waits for a time that comes again."""
         self._turned_ms = now_ms
 
+    @property
+    def named(self) -> set[int]:
+        """Subscriptions that what is to be written belongs to."""
+        return {row[1] for rows in (self._new.values(), self._observations, self._changes) for row in rows} - {None}
+
+    def leave(self, ended: set[int]) -> None:
+        """Subscriptions that are no more: what was seen stays, as when they are removed, their pages go."""
+        self._new = {key: row for key, row in self._new.items() if row[1] not in ended}
+        for rows in (self._observations, self._changes):
+            rows[:] = [(row[0], None, *row[2:]) if row[1] in ended else row for row in rows]
+
     def write(self) -> None:
         with connection.cursor() as cursor:
             if self._turned_ms:

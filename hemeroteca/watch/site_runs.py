@@ -57,6 +57,11 @@ class SiteRuns:
     def __bool__(self) -> bool:
         return bool(self._touched)
 
+    @property
+    def touched(self) -> frozenset[int]:
+        """Subscriptions with a run to be written."""
+        return frozenset(self._touched)
+
     def write(self) -> None:
         """Inside the engine's transaction."""
         fields = [f.name for f in SiteRun._meta.concrete_fields if f.name not in ("id", "subscription", "start_ms")]

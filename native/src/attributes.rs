@@ -50,6 +50,7 @@ attributes! {
     Datetime b"datetime";
     Pubdate b"pubdate";
     AriaHidden b"aria-hidden";
+    Imagesrcset b"imagesrcset";
 }
 
 pub const fn bit(attribute: Attribute) -> u32 {

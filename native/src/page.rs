@@ -95,8 +95,20 @@ struct Formatting<'a> {
 
 const REGIONS: [&str; 5] = ["main", "nav", "header", "footer", "aside"];
 const MAIN: u8 = 0;
-const KINDS: [&str; 11] =
-    ["page", "requisite", "frame", "feed", "sitemap", "canonical", "alternate", "redirect", "css", "srcset", "refresh"];
+const KINDS: [&str; 12] = [
+    "page",
+    "requisite",
+    "frame",
+    "feed",
+    "sitemap",
+    "canonical",
+    "alternate",
+    "redirect",
+    "css",
+    "srcset",
+    "refresh",
+    "module",
+];
 const PAGE: u8 = 0;
 const REQUISITE: u8 = 1;
 const FRAME: u8 = 2;
@@ -108,6 +120,7 @@ const ALTERNATE: u8 = 6;
 const CSS: u8 = 8;
 const SRCSET: u8 = 9;
 const REFRESH: u8 = 10;
+const MODULE: u8 = 11;
 
 // Facts that Python makes sense of, in the order of the page.
 const DATE: u8 = 0;

@@ -283,6 +283,36 @@ class TestOrders:
         assert call("POST", "/crawls", services.create_token(SYSTEM, administrator, "").secret, ORDER | rude)[0] == 201
 
 
+class TestParameters:
+    @pytest.mark.parametrize(
+        ("path", "known"),
+        [
+            ("/search?q=a&lenguage=es", "known: "),
+            ("/crawls?limt=2", "known: cursor, limit"),
+            ("/crawls/1?limt=2", "this operation has none"),
+            ("/wiki/articles?titel=x", "known: "),
+        ],
+    )
+    def test_one_that_does_not_exist_is_refused_by_name(self, call, instance, token, path, known):
+        name = path.rpartition("=")[0].replace("?", "&").rpartition("&")[2]
+        call("POST", "/crawls", token, ORDER)
+        body = is_problem(call("GET", path)[2], 422)
+        assert [one["field"] for one in body["errors"]] == [f"query.{name}"]
+        assert body["errors"][0]["reason"].startswith(f"there is no such parameter; {known}")
+
+    def test_nothing_is_done_when_one_does_not_exist(self, call, instance, token):
+        is_problem(call("POST", "/crawls?dry=1", token, ORDER)[2], 422)
+        assert not Crawl.objects.exists()
+
+    @pytest.mark.parametrize("path", ["/suggest?q=a&client=firefox", "/?q=a&utm=x"])
+    def test_protocols_and_pages_bear_what_they_do_not_know(self, client, world, path):
+        assert client.get(path).status_code == 200
+
+    def test_a_hub_may_add_parameters_of_its_own(self, client, instance):
+        answer = client.get("/api/v1/signals/websub/1/aaaaaaaaaa?hub.mode=subscribe&hub.extra=1")
+        assert answer.status_code == 404
+
+
 class TestAccess:
     def test_writes_need_a_token_of_a_director(self, call, instance, director):
         problem = call("POST", "/crawls", body=ORDER)[2]

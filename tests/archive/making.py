@@ -21,7 +21,15 @@ class Archive:
         self.last: dict[str, str] = {}
         self.captures: list[NewCapture] = []
 
-    def add(self, url: str, stamp: str, body: bytes | None, mime: str = "text/html", status: int = 200) -> NewCapture:
+    def add(
+        self,
+        url: str,
+        stamp: str,
+        body: bytes | None,
+        mime: str = "text/html",
+        status: int = 200,
+        headers: bytes = b"",
+    ) -> NewCapture:
         """A capture; a body of None means the server answered that nothing was modified."""
         ms = start_ms(stamp)
         wanted = self.last[url] if body is None else warc.payload_digest(body)
@@ -29,10 +37,11 @@ class Archive:
         if body is None:
             head = b"HTTP/1.1 304 Not Modified\r\n\r\n"
         else:
-            head = b"HTTP/1.1 %d X\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n" % (
+            head = b"HTTP/1.1 %d X\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s\r\n" % (
                 status,
                 mime.encode(),
                 len(body),
+                headers,
             )
         exchange = (url, ms, "93.184.216.34", "http/1.1", REQUEST, head)
         if original:

@@ -24,6 +24,19 @@ def test_what_pages_and_their_styles_and_frames_name(tmp_path):
     assert len(found) == 9, "each once"
 
 
+def test_what_drawings_modules_headers_and_long_chains_of_styles_name(tmp_path):
+    archive = Archive(tmp_path / "warc")
+    page = b"<img src=d.svg><script type=module src=m.js></script><link rel=stylesheet href=0.css>"
+    archive.add("http://a.example/", "2025", page, headers=b"Link: </beside.js>; rel=preload\r\n")
+    archive.add("http://a.example/d.svg", "2025", b"<svg><image href='photo.jpg'/></svg>", mime="image/svg+xml")
+    archive.add("http://a.example/m.js", "2025", b"import './n.js'", mime="text/javascript")
+    for step in range(6):
+        archive.add(f"http://a.example/{step}.css", "2025", b"@import '%d.css';" % (step + 1), mime="text/css")
+    found = requisites.of(archive.close().folder, ["http://a.example/"])
+    names = {url.rpartition("/")[2] for url in found[1:]}
+    assert names == {"d.svg", "photo.jpg", "m.js", "n.js", "beside.js", *(f"{step}.css" for step in range(7))}
+
+
 def test_pages_that_need_each_other_are_gone_through_once(tmp_path, monkeypatch):
     archive = Archive(tmp_path / "warc")
     for name, other in ((b"a", b"b"), (b"b", b"a")):

@@ -1,11 +1,13 @@
 """Why pages were not captured, in the reader's language."""
 
 import re
+from pathlib import Path
 
 import pytest
 from django.utils.translation import override
 from lxml import html
 
+import hemeroteca
 from hemeroteca.console.reasons import said
 from hemeroteca.fetch import failures
 from hemeroteca.frontier.reasons import detail, explained
@@ -66,6 +68,31 @@ def test_beside_its_sentence_a_reason_says_only_what_that_does_not(reason, more)
 def test_a_reason_is_told_with_its_detail(reason, told):
     with override("en"):
         assert explained(reason) == told
+
+
+ROOMS = Path(hemeroteca.__file__).parent
+NOTE = re.compile(r"(?:note|append|insert)\((?:0, )?f?\"([a-z]+(?:-[a-z]+)+)(?=[\":])")
+TABLE = re.compile(r"`([a-z]+(?:-[a-z]+)+)(?::…)?`")
+
+
+def test_every_note_about_a_captured_page_has_a_sentence_in_both_languages():
+    sources = [
+        path.read_text()
+        for room in ("extract", "ingest", "geo", "fetch/browser")
+        for path in (ROOMS / room).rglob("*.py")
+    ]
+    page = (ROOMS.parent / "docs/explanation/reading-pages.md").read_text()
+    listed = page[page.index("| note | meaning") : page.index("`tests/extract/monsters.py`")]
+    codes = {code for text in sources for code in NOTE.findall(text)} | set(TABLE.findall(listed))
+    codes -= {"not-rendered"}  # about a request of the page, not told of it
+    assert len(codes) > 40
+    for language in ("en", "es"):
+        with override(language):
+            assert sorted(code for code in codes if said(code) == code) == []
+    with override("es"):
+        told = {said(code) for code in codes}
+    with override("en"):
+        assert not told & {said(code) for code in codes}
 
 
 def test_every_failure_of_fetching_has_a_sentence():

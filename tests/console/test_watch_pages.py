@@ -15,6 +15,7 @@ from hemeroteca.watch import observations, services
 from hemeroteca.watch.fields import ChannelOrder, Order
 from hemeroteca.watch.models import Change, Channel, Observation, SiteRun, Subscription, WatchedPage
 from tests.console.world import BREAD, NOW
+from tests.frontier.making import hold_back
 
 DAY = 86_400_000
 LOOKS = b"""<!doctype html><html><head><base href="/looks/"><meta http-equiv=refresh content="1;url=http://evil">
@@ -61,6 +62,19 @@ def watched(world):
 @pytest.mark.database
 @pytest.mark.django_db
 class TestPages:
+    def test_its_crawl_leads_to_it_and_shows_no_commands(self, client, watched, reader):
+        client.force_login(reader)
+        page = client.get(f"/crawls/{watched.crawl_id}").content.decode()
+        assert f'href="/watch/{watched.pk}"' in page
+        assert "hemeroteca watch" not in page
+
+    def test_it_tells_what_is_held_back_and_leads_to_where_it_can_be_taken(self, client, watched, reader):
+        client.force_login(reader)
+        assert "held back" not in client.get(f"/watch/{watched.pk}").content.decode()
+        hold_back(watched.crawl, "https://diario.example/1", "https://diario.example/2")
+        page = client.get(f"/watch/{watched.pk}").content.decode()
+        assert f'<a href="/crawls/{watched.crawl_id}#held">2 addresses are held back until you decide</a>' in page
+
     def test_the_list_filters_by_group_category_and_address(self, client, watched, reader):
         client.force_login(reader)
         listed = client.get("/watch").content.decode()

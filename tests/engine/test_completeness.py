@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import socket
 import sqlite3
 import threading
 
@@ -10,6 +11,7 @@ import pytest
 
 from tests.engine.pages import HOST, Answer, Pages
 from tests.engine.system import System
+from tests.waiting import PATIENCE
 
 HOME = f"http://{HOST}/"
 TWO_LINKS = "<a href=/one>1</a><a href=/two>2</a>"
@@ -105,6 +107,65 @@ def test_styles_that_import_one_another_are_followed_to_their_end_and_what_is_cu
     assert {"/behind.png", "/cell.png", "/14.png", "/15.css"} <= paths(system)
     assert "/16.css" not in paths(system)
     assert summary["notes"]["requisites-cut"] == 1
+
+
+def test_what_a_header_links_to_is_what_an_element_would_link_to(server, system):
+    links = (
+        'Link: </caf\u00e9.css>; rel="stylesheet", <beside.js>; rel=preload; as=script\r\n'
+        "Link: </2>; rel=next, </other>; rel=alternate; hreflang=es, </far>; rel=preconnect\r\n"
+    )
+    server.pages["/dir/"] = Answer(b"<base href=/elsewhere/><p>one", headers=links.encode())
+    server.pages["/dir/beside.js"] = Answer(b"", "text/javascript")
+    server.pages["/caf%C3%A9.css"] = Answer(b"p { background: url(/p.png) }", "text/css")
+    server.pages |= {"/2": "two", "/other": "otro", "/p.png": Answer(b"x", "image/png")}
+    system.crawl(HOME + "dir/", "--no-sitemaps", "--scope", "host")
+    assert paths(system) == {"/dir/", "/dir/beside.js", "/caf%C3%A9.css", "/p.png", "/2", "/other"}
+    assert server.asked["/far"] == 0
+
+
+def test_what_drawings_and_modules_are_made_of_is_fetched(server, system):
+    svg, js, png = "image/svg+xml", "text/javascript", Answer(b"x", "image/png")
+    server.pages |= {
+        "/": "<img src=/d.svg><script type=module src=/m0.js></script>"
+        "<script type=module>import './inline.js'</script>"
+        "<link rel=preload as=image imagesrcset='/s.png 1x, /l.png 2x'>",
+        "/d.svg": Answer(b"<svg><image href='photo.png'/><use href='icons.svg#a'/></svg>", svg),
+        "/icons.svg": Answer(b"<svg><symbol id='a'/></svg>", svg),
+        "/inline.js": Answer(b"", js),
+        **dict.fromkeys(("/photo.png", "/s.png", "/l.png"), png),
+        **{f"/m{n}.js": Answer(f"import {{ a }} from './m{n + 1}.js'".encode(), js) for n in range(20)},
+    }
+    summary = system.crawl(HOME, "--no-sitemaps")
+    assert {"/photo.png", "/icons.svg", "/inline.js", "/s.png", "/l.png", "/m15.js"} <= paths(system)
+    assert "/m16.js" not in paths(system)
+    assert summary["notes"]["requisites-cut"] == 1
+
+
+# the end
+
+
+def test_a_crawl_whose_time_is_up_cuts_what_hangs_and_keeps_it_queued(server, tmp_path):
+    deaf = socket.create_server(("127.0.0.1", 0))  # never says a word, so that TLS waits for ever
+    system = System(
+        tmp_path / "data",
+        resolve=f"{server.resolve},deaf.example=127.0.0.1:{deaf.getsockname()[1]}",
+        delay=0,
+        connect_timeout=100_000,
+        timeout=100_000,
+        low_speed_seconds=100_000,
+    )
+    ended = threading.Event()
+    server.hold = lambda: server.asked["/slow"] and ended.wait(PATIENCE)
+    server.pages |= {"/": "<a href=/slow>slow</a>", "/slow": "slow"}
+    summary = system.crawl(HOME, "https://deaf.example/", "--no-sitemaps", "--max-time", "1s")
+    ended.set()
+    deaf.close()
+    assert summary["stop_reason"] == "limit of 1 seconds reached"
+    assert summary["failed"] == 0
+    assert paths(system) == {"/"}
+    assert paths(system, state=0) == {"/slow", "https://deaf.example/"}
+    attempts = system.rows("SELECT DISTINCT attempts FROM visit WHERE state = 0")
+    assert attempts == [(0,)]
 
 
 # held back

@@ -99,6 +99,8 @@ _PIECES = """
     </title> <h1> </h1> <h2> </h2> <h3> </h3> <h4> </h4> <br> <br/> <hr> <img·src=a> <img·src=b·alt="B·b">
     <img·srcset="b,·c·2x"> <iframe·src=f></iframe> <base·href=/> <html·lang=es> </html> <body> </body> <head>
     </head> <div·hidden> <p·hidden=""> <div·aria-hidden=true> <p·style="display:none"> <b·style="left:-9999px">
+    <p·style="clip:rect(0·0·0·0);position:fixed"> <p·style="clip-path:inset(50%)"> <b·style="margin-left:-9999px">
+    <link·rel=preload·imagesrcset="a·1x,b·2x"> <script·type=module>import·"./m.js"</script>
     <div·role=main> <div·role=MAIN> <ul·role=navigation> <p·style="x:url(y)">
     <P·STYLE="x:url(z)"> <P> </P> <A·HREF="U"> </A> <meta·name=robots·content=none>
     <meta·name=author·content=Ann> <meta·property=og:title·content=O> <meta·name=date·content=2020-01-02>
@@ -126,6 +128,7 @@ _INSIDE = """
     p div span a·href=/x a·href="y?a=1&amp;b=2#z" nav main header article·id=a footer aside b i code em ul li dl
     dd dt h1 h2 h3 section·class=menu div·class="page-with-sidebar" div·id=sidebar div·hidden ul·role=navigation
     span·aria-hidden=true div·style="display:none" section·style="font-size:0" p·style="font:0/0·a"
+    div·style="width:1px;clip-path:inset(50%)" div·style="position:absolute;clip:rect(1px,1px,1px,1px)"
     div·style="color:#fff;background:white" div·style="height:0;overflow:hidden" label button select option
     div·role=main table tr td th tbody button form label pre dialog select option noscript object foo-bar figure
     blockquote address details summary fieldset center video·src=v·poster=w audio

@@ -3,7 +3,7 @@
 import pytest
 
 from hemeroteca.extract import css, dates, kind_of, read
-from hemeroteca.extract.html import srcset
+from hemeroteca.extract.link_elements import srcset
 
 
 def test_style_sheets() -> None:
@@ -94,7 +94,7 @@ def test_dates(text: str, ms: int) -> None:
         (b"<p>x", "text/plain", "text"),
         (b"GIF89a", "image/gif", "other"),
         (b"{}", "application/json", "other"),
-        (b"<svg/>", "image/svg+xml", "other"),
+        (b"<svg/>", "image/svg+xml", "svg"),
         (b"", "", "other"),
     ],
 )

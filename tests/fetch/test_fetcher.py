@@ -4,13 +4,14 @@ import gzip
 import logging
 import pickle
 import re
+import threading
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from hemeroteca.config import Config
-from hemeroteca.fetch import FetchSettings, Request
+from hemeroteca.fetch import FetchSettings, Request, Result
 from tests.waiting import PATIENCE
 
 from .conftest import keep, ok, say
@@ -410,3 +411,40 @@ def test_settings_come_from_the_configuration(tmp_path):
         True, 7.0, 5, ("a=127.0.0.1",),
     )  # fmt: skip
     assert "https://me.test" in made.user_agent
+
+
+def test_what_is_dropped_ends_without_a_word_wherever_it_is_and_the_rest_goes_on(serve, new_loop):
+    asked = threading.Event()
+
+    def answer(connection, head, path):
+        if path.startswith("/hang"):
+            asked.set()
+            return True
+        connection.sendall(ok())
+        return True
+
+    server = serve(answer)
+    looked_up = threading.Event()
+
+    def lookup(host: str) -> list[str]:
+        if host == "unknown.test":
+            looked_up.wait(PATIENCE)
+        return ["127.0.0.1"]
+
+    loop = new_loop(lookup=lookup, per_address=1)
+    results: list[Result] = []
+    hanging = [f"http://site.test:{server.port}/hang{n}" for n in range(3)]  # the first is sent, the others wait for it
+    nowhere = [f"http://unknown.test:{server.port}/hang", "ftp://site.test/hang"]
+    good = f"http://site.test:{server.port}/good"
+    for url in (*hanging, *nowhere, good):
+        loop.fetcher.submit(Request(url=url, tag=url), results.append)
+    loop.until(lambda: asked.is_set() and loop.fetcher.parked == 3)
+    results.clear()  # of the address that needs no network
+    dropped = loop.fetcher.drop(lambda request: "/hang" in request.tag)
+    assert {request.url for request in dropped} == {*hanging, nowhere[0]}
+    loop.until(lambda: results)
+    looked_up.set()
+    assert [result.request.url for result in results] == [good]
+    assert results[0].status == 200
+    assert (loop.fetcher.active, loop.fetcher.parked) == (0, 0)
+    assert loop.get(good).status == 200

@@ -8,7 +8,7 @@ from hemeroteca.accounts import SYSTEM
 from hemeroteca.frontier.models import Host, Page, QueuedVisit
 from hemeroteca.watch import services
 from hemeroteca.watch.fields import Order
-from hemeroteca.watch.models import Subscription, WatchedPage
+from hemeroteca.watch.models import Change, Observation, SiteRun, Subscription, WatchedPage
 from tests.watch.driving import HOUR, World, given_up, no_answer, restarted, subscribe
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
@@ -200,6 +200,27 @@ def test_an_address_that_never_answered_stays_with_the_subscription_that_is_left
     world.scheduler.refresh()
     world.run(24, step=0.05)
     assert world.visits["https://news.test/"] >= 4
+
+
+def test_a_subscription_removed_before_its_visits_are_written_takes_nothing_of_others_with_it(tmp_path):
+    removed, left = subscribe(), services.subscribe(SYSTEM, Order(url="https://other.test/"))[0]
+    world = World(tmp_path)
+    world.add(removed, "https://news.test/a", [0.5])
+    world.now += HOUR
+    world.changes |= {"https://news.test/new": [], "https://other.test/": []}
+    for sub, url in (
+        (removed, "https://news.test/a"),
+        (removed, "https://news.test/new"),
+        (left, "https://other.test/"),
+    ):
+        world._visit(sub.crawl_id, url)
+    services.remove(SYSTEM, removed.pk)
+    world.write()
+    assert set(WatchedPage.objects.values_list("url", flat=True)) == {"https://other.test/"}
+    assert set(SiteRun.objects.values_list("subscription", flat=True)) == {left.pk}
+    told = Change.objects.get(url="https://news.test/a")
+    assert told.subscription is None, "what was seen stays"
+    assert set(Observation.objects.values_list("subscription", flat=True)) == {None, left.pk}
 
 
 def test_the_visit_of_another_crawl_does_not_end_the_one_under_way(tmp_path):

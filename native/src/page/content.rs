@@ -255,6 +255,10 @@ impl<'a> Page<'a> {
             .any(has)
         {
             self.add(href, REQUISITE, "")?;
+            let set = self.attributes.get(Attribute::Imagesrcset)?;
+            if !set.is_empty() {
+                self.leave_to_python(set, SRCSET)?;
+            }
         }
         Ok(())
     }

@@ -198,6 +198,10 @@ impl<'a> Page<'a> {
                             return Err(Reason::Script);
                         }
                         self.facts.push((LINKED_DATA, content.to_owned()));
+                    } else if kind.eq_ignore_ascii_case("module")
+                        && (content.contains("import") || content.contains("export"))
+                    {
+                        self.leave_to_python(Cow::Borrowed(content), MODULE)?;
                     }
                 }
                 if self.captures() && !content.is_empty() {
