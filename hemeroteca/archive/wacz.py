@@ -21,7 +21,7 @@ from hemeroteca.archive.export import POSTED, Exported, Progress, write_warc
 from hemeroteca.archive.selection import Selection
 from hemeroteca.warc import Problem, WarcReadError, captures, keys
 from hemeroteca.warc.exchanges import Exchange
-from hemeroteca.warc.store import reading_ahead
+from hemeroteca.warc.store import StoreUnreachableError, reading_ahead
 from hemeroteca.warc.timestamps import iso
 
 VERSION = "1.1.1"
@@ -93,6 +93,8 @@ def _page(folder: Path, row: CaptureRow) -> dict[str, str]:
     page = {"id": str(row.record_id), "url": row.url, "ts": iso(row.captured_ms), "title": row.url}
     try:
         body, content_type = content.readable(folder, row)
+    except StoreUnreachableError:
+        raise
     except WarcReadError:
         return page
     document = extract.read(body, content_type, row.url)
