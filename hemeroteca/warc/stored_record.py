@@ -360,7 +360,7 @@ def _body(stream: IO[bytes], length: int, max_payload: int) -> tuple[IO[bytes], 
     if length > max_payload:
         raise ValueError(f"the payload has {length} bytes, more than the {max_payload} allowed")
     if length > _MUCH and length > (free := shutil.disk_usage(tempfile.gettempdir()).free):
-        raise ValueError(f"the payload has {length} bytes, the disk it is read onto has {free} free")
+        raise ValueError(f"the payload has {length} bytes, {tempfile.gettempdir()}, where it is put, has {free} free")
     if length <= _SPOOL:
         data = stream.read(length)
         return io.BytesIO(data), len(data)

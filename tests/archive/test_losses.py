@@ -155,7 +155,7 @@ def test_a_long_body_is_imported_unless_the_disk_has_no_room_or_it_is_packed_lik
     (tmp_path / "full.warc.gz").write_bytes(gzip.compress(bomb))
     done = take(tmp_path / "full.warc.gz")
     assert (done.taken, done.lost) == (0, 1)
-    assert "the disk it is read onto has 1048576 free" in done.problems[0].reason
+    assert "where it is put, has 1048576 free" in done.problems[0].reason
 
 
 def segments(*blocks: bytes, number: int = 1, total: int = 0) -> list[tuple[dict[str, str], bytes]]:
