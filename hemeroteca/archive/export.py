@@ -28,7 +28,7 @@ from hemeroteca.warc.builder import DEVICE, gzip_pieces
 from hemeroteca.warc.capture import Capture
 from hemeroteca.warc.exchanges import IN_MEMORY, spooled
 from hemeroteca.warc.keys import DOM, SCREENSHOT
-from hemeroteca.warc.store import Ahead, Source, open_source, reading_ahead
+from hemeroteca.warc.store import Ahead, Source, StoreUnreachableError, open_source, reading_ahead
 from hemeroteca.warc.stored_record import Record, WarcReadError
 from hemeroteca.warc.timestamps import iso
 
@@ -146,6 +146,8 @@ def write_warc(
         line = cdx.to_line(row)
         try:
             length = _write_capture(file, folder, selection, row, original, line, dressed)
+        except StoreUnreachableError:
+            raise
         except WarcReadError:
             file.seek(offset)
             file.truncate()

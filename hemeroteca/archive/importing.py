@@ -87,7 +87,6 @@ class Importer:
         self._waiting: list[tuple[Exchange, list[Exchange]]] = []  # revisits, and the warcinfo records of their file
         self._segments = Segments()
         self._infos: list[Exchange] = []  # warcinfo records of the file, until something of it is taken
-        self._undescribing: list[Exchange] = []  # those of them after which nothing came
         self._long_infos: list[Capture] = []  # whose bodies lie in the spool
 
     def read(self, files: Iterable[Path], spool: Path) -> Imported:
@@ -121,14 +120,18 @@ class Importer:
         self.done.stopped = True
 
     def _read_file(self, path: Path, spool: Path) -> None:
+        taken, known, waiting = self.done.taken, self.done.known, len(self._waiting)
         for found in exchanges(path, spool, segments=self._segments):
             self._take_or_tell(found)
             self._progress(path.name, self.done.taken + self.done.known)
             if self.done.stopped:
                 return
-        for info in self._undescribing:
-            self._tell(Problem(info.file, info.offset, "a warcinfo record that describes nothing is not taken", True))
-        self._undescribing = []
+        if self.done.taken > taken:  # some tools end a file with one more
+            self._write_infos()
+        elif self.done.known == known and len(self._waiting) == waiting:
+            for info in self._infos:  # no index names it, so it would come again with every import of the file
+                reason = "a warcinfo record of a file of which nothing else is taken is not taken"
+                self._tell(Problem(info.file, info.offset, reason, True))
 
     def _take_or_tell(self, found: Exchange | Problem) -> None:
         if isinstance(found, Problem):
@@ -149,9 +152,7 @@ class Importer:
             capture.url = safe_url(capture.url)
             if capture.kind == "warcinfo":
                 self._infos.append(found)
-                self._undescribing.append(found)
                 continue
-            self._undescribing = []
             if (why := _unusable(capture.url)) is not None:
                 self._tell(Problem(found.file, found.offset, f"{capture.url[:200]} is not an address ({why})", True))
             elif self._takedowns.refusal(capture.url):
@@ -164,9 +165,10 @@ class Importer:
             self.commit()
 
     def commit(self) -> None:
-        if not self._captures.rows:
-            return
         self._captures.sync()
+        if not self._captures.rows:  # a warcinfo record may have come since
+            services.acknowledge(self._captures.warcs.sizes())
+            return
         touched = {row.urlkey for row in self._captures.rows}
         with transaction.atomic():
             services.count_alone()
@@ -215,11 +217,7 @@ class Importer:
                 f"less than {least >> 20} MiB would be free on the disk of {folder}; make room (or "
                 "lower min_free_bytes) and import again: what was taken stays"
             )
-        for info in self._infos:
-            made = records(info.capture)
-            self._captures.warcs.append(made.source)
-            made.discard()
-        self._infos.clear()
+        self._write_infos()
         rules = Rules(key=0, host="", digest=digest, obey_robots=False, read=False, keep=original is None)
         done = self._ingest(capture, rules)
         done.size = size
@@ -233,6 +231,13 @@ class Importer:
         self.done.repeated += original is not None
         self.done.bytes += self._captures.stored - before
         return row
+
+    def _write_infos(self) -> None:
+        for info in self._infos:
+            made = records(info.capture)
+            self._captures.warcs.append(made.source)
+            made.discard()
+        self._infos.clear()
 
     def _is_new(self, found: Exchange, capture: Capture, digest: str) -> bool:
         """Whether the archive lacks it; it has a name then. An id that another capture has does not make it known."""

@@ -65,6 +65,8 @@ def export_captures(job: ActiveJob, order: Export) -> ExportedFile:
                 count = export.export_list(order.selection, text, order.format, job.progress)
                 text.detach()  # flushes it
             done = export.Exported(captures=count)
+    except store.StoreUnreachableError as error:
+        raise Refused(f"{error}; nothing was exported")
     except OSError as error:
         raise CannotWrite(target, error)
     return ExportedFile(str(target), done.captures, target.stat().st_size, done.unreadable)

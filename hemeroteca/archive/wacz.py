@@ -21,7 +21,7 @@ from hemeroteca.archive.export import POSTED, Exported, Progress, write_warc
 from hemeroteca.archive.selection import Selection
 from hemeroteca.warc import Problem, WarcReadError, captures, keys
 from hemeroteca.warc.exchanges import Exchange
-from hemeroteca.warc.store import reading_ahead
+from hemeroteca.warc.store import StoreUnreachableError, reading_ahead
 from hemeroteca.warc.timestamps import iso
 
 VERSION = "1.1.1"
@@ -93,6 +93,8 @@ def _page(folder: Path, row: CaptureRow) -> dict[str, str]:
     page = {"id": str(row.record_id), "url": row.url, "ts": iso(row.captured_ms), "title": row.url}
     try:
         copy = content.readable(folder, row)
+    except StoreUnreachableError:
+        raise
     except WarcReadError:
         return page
     document = extract.read(copy.body, copy.content_type, row.url)
@@ -135,9 +137,14 @@ def read(path: Path, name: str, spool: Path, max_payload: int, deep: bool = True
         with zipfile.ZipFile(path) as archive:
             stated = _stated_digests(archive)
             entries = [entry for entry in archive.infolist() if _is_warc(entry.filename)]
-            inner = [entry for entry in archive.infolist() if deep and entry.filename.lower().endswith(".wacz")]
+            inner = [entry for entry in archive.infolist() if entry.filename.lower().endswith(".wacz")]
             if not entries and not inner:
                 yield Problem(name, 0, "the ZIP file holds no archive/*.warc.gz; it is not a WACZ", True)
+            for missing in sorted(filter(_is_read, stated.keys() - {entry.filename for entry in entries + inner})):
+                yield Problem(name, 0, f"{missing[:200]} is named in datapackage.json and is not in the file", True)
+            if inner and not deep:
+                yield Problem(name, 0, f"{inner[0].filename[:200]} lies in a WACZ in a WACZ and is not read", True)
+                inner = []
             for entry in entries + inner:
                 yield from _read_entry(archive, entry, name, stated.get(entry.filename, ""), spool, max_payload)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
@@ -217,4 +224,9 @@ def _stated_digests(archive: zipfile.ZipFile) -> dict[str, str]:
 
 
 def _is_warc(name: str) -> bool:
-    return name.startswith("archive/") and name.lower().endswith((".warc.gz", ".warc.zst", ".warc", ".arc.gz", ".arc"))
+    """By its end: they belong into the folder `archive`, some tools put them elsewhere."""
+    return name.lower().endswith((".warc.gz", ".warc.zst", ".warc", ".arc.gz", ".arc"))
+
+
+def _is_read(name: str) -> bool:
+    return _is_warc(name) or name.lower().endswith(".wacz")

@@ -1,9 +1,9 @@
 """Noise that every site has: clocks, relative dates, visit counters, tokens, cache-busting, advertisements.
 
-In English and Spanish. The rule is caution: a number or a date is noise only where the words around it say that a
-machine wrote it. A price, an event's date, a checksum, a number in a sentence are never touched. What a site has
-beyond this is for its own rules (`ChangeRules`) or is learned (`NoiseModel`).
-"""
+In English and Spanish, the usual forms in French, German, Portuguese, Italian and Catalan too. The rule is caution: a
+number or a date is noise only where the words around it say that a machine wrote it. A price, an event's date, a
+checksum, a number in a sentence are never touched. What a site has beyond this is for its own rules (`ChangeRules`)
+or is learned (`NoiseModel`)."""
 
 import re
 from functools import lru_cache
@@ -22,33 +22,60 @@ _UNIT_ES = r"(?:segundos?|segs?|minutos?|mins?|horas?|hrs?|d[ií]as?|semanas?|me
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?|ene(?:ro)?|febrero|marzo|abr(?:il)?|mayo|junio|julio|ago(?:sto)?|sep?tiembre"
-    r"|octubre|noviembre|dic(?:iembre)?)\b\.?"
+    r"|octubre|noviembre|dic(?:iembre)?"
+    r"|janvier|f[ée]v(?:rier)?|mars|avr(?:il)?|mai|juin|juil(?:let)?|ao[ûu]t|septembre|octobre|novembre"
+    r"|d[ée]c(?:embre)?"
+    r"|j[äa]n(?:ner|uar)|februar|m[äa]rz|juni|juli|okt(?:ober)?|dez(?:ember)?"
+    r"|janeiro|fev(?:ereiro)?|março|maio|junho|julho|set(?:embro)?|out(?:ubro)?|novembro|dezembro"
+    r"|gen(?:naio)?|febbraio|aprile|mag(?:gio)?|giu(?:gno)?|lug(?:lio)?|settembre|ott(?:obre)?|dicembre"
+    r"|gener|febrer|maig|juny|juliol|agost|setembre|des(?:embre)?)\b\.?"
+)
+_FULL_WEEKDAY = (
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|lunes|martes|mi[ée]rcoles|jueves|viernes|s[áa]bado|domingo"
+    r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
+    r"|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag"
+    r"|(?:segunda|ter[çc]a|quarta|quinta|sexta)(?:-feira)?"
+    r"|(?:lune|marte|mercole|giove|vener)d[ìi]|sabato|domenica"
+    r"|dilluns|dimarts|dimecres|dijous|divendres|dissabte|diumenge"
 )
 _WEEKDAY = (
-    r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?|lunes|martes|mi[ée]rcoles|jueves|viernes"
-    r"|s[áa]bado|domingo|(?:lun|mar|mi[ée]|jue|vie|s[áa]b|dom)\b\.?"
+    rf"{_FULL_WEEKDAY}|(?:mon|tues?|wed|thu(?:rs)?|fri|sat|sun)\b\.?"
+    r"|(?:lun|mar|mi[ée]|jue|vie|s[áa]b|dom|mer|jeu|ven|sam|dim|gio)\b\.?|(?:mo|di|mi|do|fr|sa|so)\b\.?(?=,)"
 )
 DATE = (
-    rf"(?:(?:{_WEEKDAY}),? (?:the |el )?)?(?:\d{{1,2}}(?:º|st|nd|rd|th)?(?: de)? {_MONTH}(?:(?: de| del|,)? \d{{4}})?"
+    rf"(?:(?:{_WEEKDAY}),? (?:the |el |le |der |den )?)?"
+    rf"(?:\d{{1,2}}(?:º|er|st|nd|rd|th|\.)?(?: de| d[’'])? ?{_MONTH}(?:(?: de| del|,)? \d{{4}})?"
     rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?"
     r"|\d{4}[/.-]\d{1,2}[/.-]\d{1,2}|\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4})"
 )
-_ZONE = r"(?: ?(?:z|utc|gmt|[a-z]{2,3}t)\b)?(?: ?[+-]\d{1,2}:?\d{0,2}\b)?"
+_ZONE = r"(?: ?\(?(?:z|utc|gmt|[a-z]{2,3}t)\b)?(?: ?[+-]\d{1,2}:?\d{0,2}\b)?\)?"
 _HALF = r"(?: ?[ap]\.? ?m\b\.?)"
 _TIME = (
-    rf"(?:\d{{1,2}}[:h]\d{{2}}(?::\d{{2}}(?:[.,]\d{{1,6}})?)?{_HALF}?(?: ?h(?:rs?|s|oras)?\b\.?)?{_ZONE}"
+    rf"(?:\d{{1,2}}(?:[:h]| h )\d{{2}}(?::\d{{2}}(?:[.,]\d{{1,6}})?)?{_HALF}?(?: ?h(?:rs?|s|oras)?\b\.?| uhr)?{_ZONE}"
     rf"|\d{{1,2}}(?:\.\d{{2}})?(?:{_HALF}| ?h(?:rs?|s|oras)?\b\.?))"  # 10.30 alone may be a price
 )
 _CLOCK = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,6})?"
 _BETWEEN = r"(?:,? ?(?:t|at|a las?|[-–|,])?,? ?)"
 _STAMP = rf"(?:{DATE}(?:{_BETWEEN}{_TIME})?|{_TIME}(?:{_BETWEEN}(?:on |el |del )?{DATE})?)"
 _COUNTED = (
-    r"(?:visitas?|visitantes?|vistas|visualizaciones|reproducciones|lecturas|lectores|descargas|seguidores|suscriptores"
+    r"(?:vues|visites|lectures|téléchargements|abonnés|partages|commentaires|aufrufe|besucher|klicks"
+    r"|kommentare|abonnenten"
+    r"|visualizações|visualizzazioni|visite|letture|commenti|comentários|visitas?|visitantes?|vistas"
+    r"|visualizaciones|reproducciones|lecturas|lectores|descargas|seguidores|suscriptores"
     r"|compartid[oa]s?|me gusta|comentarios?|usuarios (?:en línea|conectados|online|activos)"
     r"|personas (?:en línea|conectadas|viendo|están viendo)"
     r"|(?:page ?)?views?|visits?|visitors?|hits|reads|plays|downloads?|followers|subscribers|likes?|shares?|comments?"
     r"|(?:users?|people|guests?|members?|visitors?) (?:online|viewing|watching|reading|are (?:viewing|watching)))"
     r"(?: (?:this|today|hoy|esto|en total|in total))?"
+)
+_OFTEN = r"(?:times|veces|fois|mal|vezes|volte|vegades)"
+_UNIT_ELSE = (
+    r"(?:secondes?|minutes?|heures?|jours?|semaines?|mois|ans?|années?|sekunden?|minuten?|stunden?|tag(?:en?)?|wochen?"
+    r"|monat(?:en?)?|jahr(?:en?)?|segundos?|minutos?|horas?|dias?|semanas?|m[êe]s(?:es)?|anos?"
+    r"|secondi|minut[oi]|or[ae]|giorn[oi]|settiman[ae]|mes[ei]|ann[oi]|segons|minuts?|hor[ae]s?|di[ae]s)"
+)
+_DAYS_AGO = (
+    "today|yesterday|hoy|ayer|hoje|ontem|aujourd['’]hui|hier|heute|gestern|oggi|ieri|just now|ahora mismo|avui|ahir"
 )
 _EDGE = r"[·|•()\[\],;:–—/]"
 
@@ -59,6 +86,11 @@ _RELATIVE = re.compile(
     rf"|\b(?:about |over |almost |less than |more than )?(?:\d{{1,4}}|an?|one|a few) ?(?:{_UNIT_EN}|[smhdwy]|mo)"
     rf"(?:,? (?:and )?\d{{1,4}} ?(?:{_UNIT_EN}|[smhd]))? ago\b"
     r"|\b(?:just now|moments ago|seconds ago|a moment ago|ahora mismo)\b"
+    rf"|\b(?:vor|il y a|h[áà]|fa) (?:environ |etwa |cerca de )?(?:\d{{1,4}}|une?|uma?|einer?|einem) ?{_UNIT_ELSE}\b"
+    rf"|\b(?:\d{{1,4}}|une?|uma?) {_UNIT_ELSE} (?:fa|atrás)\b"
+    rf"|\b(?:posted|published|updated|publicad[oa]|actualizad[oa]|atualizado|publié|mise? à jour|veröffentlicht"
+    rf"|pubblicato"
+    rf"|aggiornato):? (?:{_DAYS_AGO})\b(?:,? (?:at |a las? |um |à |às |alle )?\d{{1,2}}[:h.]\d{{2}}{_HALF}?)?"
     rf"|\b(?:faltan|quedan) \d{{1,4}} {_UNIT_ES}(?:,? (?:y )?\d{{1,4}} {_UNIT_ES})?\b"
     rf"|\b\d{{1,4}} {_UNIT_EN}(?:,? (?:and )?\d{{1,4}} {_UNIT_EN})? (?:left|remaining|to go)\b",
     re.I,
@@ -68,8 +100,11 @@ _LABELLED = re.compile(
     r"|\b(?:last (?:update|change|modification))|\b(?:server|local|current|gmt|utc) time|\btime now|\btoday is"
     r"|\b(?:última |ultima )(?:actualización|actualizacion|modificación|modificacion|revisión automática)"
     r"|\b(?:actualizad|modificad|generad|consultad)[oa]|\bhoy es|\bhora (?:actual|local|del servidor|oficial)"
-    r"|\bfecha y hora|\bfecha actual|\bson las)"
-    rf"(?: ?(?:on|at|el|la|las|a las?|día|the|hoy|today|is|es|[:,=–-])){{0,3}} ?){_STAMP}",
+    r"|\bfecha y hora|\bfecha actual|\bson las|\bnous sommes|\bil est|\bmise? à jour|\bheute ist|\bes ist"
+    r"|\bstand(?=:| vom)"
+    r"|\baktualisiert|\bultimo aggiornamento|\boggi è|\bsono le|\bhoje é|\bagora são|\bavui és)"
+    r"(?: ?(?:on|at|el|la|las|a las?|día|the|hoy|today|is|es|le|der|den|am|vom|um|il|em|às|[:,=–-])){0,3} ?)"
+    rf"{_STAMP}",
     re.I,
 )
 # A bare 2:03:59 may be the result of a race; a clock to the second has a date, a half of the day or a zone.
@@ -83,7 +118,14 @@ _COUNTER = re.compile(
     rf"|(?:(?<=^)|(?<={_EDGE})|(?<={_EDGE} ))(?:total(?: de)? |number of |n[úu]mero de |n[º°]\.? ?de )?{_COUNTED}"
     rf" ?[:=#]? ?{_NUMBER}(?=$| ?\.?$| ?{_EDGE})"
     rf"|\b(?:visitor|visitante) (?:number|no\.?|n[úu]mero|n[º°]\.?|#) ?:? ?{_NUMBER}"
+    rf"|(?:(?<=^)|(?<={_EDGE})|(?<={_EDGE} )|\b(?:has|have) been |\bha sido |\bwurde )(?:(?:viewed|visited|read"
+    rf"|downloaded"
+    r"|clicked|leíd[oa]|vist[oa]|visitad[oa]|descargad[oa]|vue?|lue?|gelesen|aufgerufen|lid[oa]|visualizad[oa]"
+    r"|lett[oa])"
+    rf" {_NUMBER} ?{_OFTEN}|{_NUMBER} ?{_OFTEN} (?:viewed|visited|read|gelesen|aufgerufen|angesehen))(?=$"
+    rf"| ?\.?$| ?{_EDGE})"
     rf"|\b(?:there are|currently|right now|hay|ahora|actualmente)(?: hay)? {_NUMBER} "
+    rf"(?:(?:guests?|users?|members?|visitors?)(?:,? and|,) (?:{_NUMBER}|no) )?"
     r"(?:(?:users?|people|guests?|members?|visitors?) (?:are )?(?:online|viewing|watching|reading)"
     r"|(?:usuarios|personas|invitados|visitantes|miembros) (?:en línea|conectad[oa]s|online|viendo))",
     re.I,
@@ -101,7 +143,8 @@ _MACHINE = re.compile(
 )
 _KEY = re.compile(  # of JSON, where a line is `$.place: value`
     r"^(\$\S{0,500}\.(?:timestamp|ts|now|nonce|etag|_?csrf(?:_?token)?|(?:request|trace|session)_?id"
-    r"|(?:generated|updated|fetched|cached|served|expires|server|current|last_?(?:updated|modified))_?(?:at|on|time|date)?)"
+    r"|(?:generated|updated|fetched|cached|served|expires|server|current|last_?(?:updated|modified))_?(?:at|on"
+    r"|time|date)?)"
     r": ).+$",
     re.I,
 )
@@ -116,7 +159,12 @@ _SUSPECT = re2.compile(
     r"|vista|view|visual|reprod|lect|descarg|seguidor|suscri|compart|me gusta|coment|comment|usuari|user|person|people"
     r"|guest|member|hits|read|play|download|follow|subscri|like|share|hay \d|there are|current|rendered|served|loaded"
     r"|created|executed|cargad|servid|tiempo|quer|request|ray|trace|correl|session|transac|incident|error|solicit|sesi"
-    r"|petici|csrf|xsrf|nonce|token|fetched|cached|expires|\.ts:|etag|_?id:|©|\(c\)|copyright",
+    r"|petici|\bvor (?:\d|ein)|il y a|\bh[áà] (?:\d|um)|\bfa (?:\d|un)| fa\b|atrás|posted|publi(?:shed|cad|é)|pubblicat"
+    r"|aggiornat|atualizado|mise? à jour|veröffentl|nous sommes|\bil est \d|heute|es ist|\bstand(?::| vom)"
+    r"|aktualis|oggi è"
+    r"|sono le|hoje é|agora são|avui és|\d ?(?:times|veces|fois|mal|vezes|volte|vegades)\b|vues|lectures"
+    r"|téléch|abonn|partage"
+    r"|aufrufe|besucher|klicks|kommentar|letture|csrf|xsrf|nonce|token|fetched|cached|expires|\.ts:|etag|_?id:|©|\(c\)|copyright",
     _options,
 )
 
@@ -124,27 +172,39 @@ _SUSPECT = re2.compile(
 # A date with a time but without its weekday may be that of an event.
 _OCLOCK = r"(?: ?h(?:rs?|s|oras)?\b\.?)"
 _LONE_TIME = (  # 10.32 alone may be a price
-    rf"(?:[01]?\d|2[0-3])(?:[:h][0-5]\d(?:{_HALF}|{_OCLOCK})?|\.[0-5]\d(?:{_HALF}|{_OCLOCK})){_ZONE}"
+    rf"(?:[01]?\d|2[0-3])(?:(?:[:h]| h )[0-5]\d(?:{_HALF}|{_OCLOCK}| uhr)?|\.[0-5]\d(?:{_HALF}|{_OCLOCK}| uhr)){_ZONE}"
+    r"|(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d"  # 2:03:59 may be the result of a race
 )
 _NAMED_DAY = (
-    r"(?:(?:today|hoy)[,:]? )?"
-    rf"(?:{_WEEKDAY}),? (?:the |el )?(?:\d{{1,2}}(?:º|st|nd|rd|th)?(?: de)? {_MONTH}(?:(?: de| del|,)? \d{{4}})?"
+    r"(?:(?:today|hoy|heute|oggi|hoje|avui|nous sommes|aujourd['’]hui)(?: is| es| ist| è| é| és)?[,:]? (?:le )?)?"
+    rf"(?:{_WEEKDAY}),? (?:the |el |le |der |den )?"
+    rf"(?:\d{{1,2}}(?:º|er|st|nd|rd|th|\.)?(?: de| d[’'])? ?{_MONTH}(?:(?: de| del|,)? \d{{4}})?"
     rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d{{1,2}}[/.-]\d{{1,2}}[/.-]\d{{2,4}})"
 )
 _DAY = (
-    rf"\d{{1,2}}(?:º|st|nd|rd|th)?(?: de)? {_MONTH}(?: de| del|,)? \d{{4}}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}"
+    rf"\d{{1,2}}(?:º|er|st|nd|rd|th|\.)?(?: de| d[’'])? ?{_MONTH}(?: de| del|,)? \d{{4}}"
+    rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}"
     r"|\d{4}[/.-]\d{1,2}[/.-]\d{1,2}|\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}"
 )
 _SKY = (
     r"(?:(?:mostly|partly|light|heavy|mainly|parcialmente|muy|poco|mayormente) )?(?:sunny|clear(?: sky)?|cloudy"
     r"|overcast|rain(?:y)?|showers|snow(?:y)?|fog(?:gy)?|mist|thunderstorms?|drizzle|windy|clouds"
-    r"|soleado|despejado|nublado|nuboso|cubierto|lluvia|lluvioso|chubascos|nieve|niebla|tormentas?|llovizna|viento)"
+    r"|soleado|despejado|nublado|nuboso|cubierto|lluvia|lluvioso|chubascos|nieve|niebla|tormentas?|llovizna|viento"
+    r"|ensoleillé|nuageux|couvert|pluie|averses|neige|brouillard|orages?|heiter|wolkig|bedeckt|regen|schauer"
+    r"|schnee|nebel"
+    r"|gewitter|ensolarado|nublado|chuva|sereno|nuvoloso|pioggia|neve|nebbia|temporali)"
+)
+_AIR = (
+    r"(?:relative )?(?:humidity|humedad|humidité|luftfeuchte|luftfeuchtigkeit|umidade|umidità|wind|viento|vent"
+    r"|vento) ?:?"
+    r" ?(?:[nsewo]{1,3} )?\d{1,3}(?:[.,]\d)? ?(?:%|km/h|mph|m/s|kn|kt|knots|nudos|bft)"
 )
 _DEGREES = r"[-+−]?\d{1,3}(?:[.,]\d)? ?(?:°|º) ?[CF]?(?!\w)"
 _AROUND = r"[^\w$€£¥₡₲₿%]{0,3}"  # what is counted in money is a price
 _PASSING = re.compile(
-    rf"^{_AROUND}(?:{_LONE_TIME}|{_DAY}|{_NAMED_DAY}(?:{_BETWEEN}{_LONE_TIME})?|{_LONE_TIME}{_BETWEEN}{_NAMED_DAY}"
-    rf"|{_SKY}){_AROUND}$|{_DEGREES}",
+    rf"^{_AROUND}(?:{_LONE_TIME}|{_DAY}|{_NAMED_DAY}(?:{_BETWEEN}(?:{_LONE_TIME}))?"
+    rf"|(?:{_LONE_TIME}){_BETWEEN}{_NAMED_DAY}"
+    rf"|{_SKY}|{_AIR}){_AROUND}$|{_DEGREES}",
     re.I,
 )
 MAX_PASSING = 80  # characters of such a line; a sentence that names a temperature is longer
@@ -190,7 +250,8 @@ def _after_label(match: re.Match[str]) -> str:
 _PROTOCOL = re.compile(r"^https?:(?=//)", re.I)
 _HOST = re.compile(r"(?:(?<=^)|(?<=[\s,]))(?:https?:)?//[^/?#\s,]{1,253}", re.I)
 _SESSION = re.compile(
-    r"(?<=[?&])(?:phpsessid|jsessionid|sid(?==\w{16})|sess|sessid|session_?id|aspsessionid\w*|cfid|cftoken|_?csrf(?:_?token)?"
+    r"(?<=[?&])(?:phpsessid|jsessionid|sid(?==\w{16})|sess|sessid|session_?id|aspsessionid\w*|cfid|cftoken"
+    r"|_?csrf(?:_?token)?"
     r"|csrfmiddlewaretoken|authenticity_token|_token|token|nonce|_?wpnonce|_nonce|sig|signature|expires|policy"
     r"|key-pair-id|x-amz-[a-z-]{1,30}|x-goog-[a-z-]{1,30}|utm_[a-z]{1,20}|fbclid|gclid|msclkid|dclid|_ga|_gl"
     r"|mc_[ce]id|_|nocache|no_cache|cachebuster|cache_?bust|cb|rnd|rand|random|ts|timestamp)=[^&]*&?",
@@ -207,8 +268,10 @@ _HASHED = re.compile(
 )
 _CODE = re.compile(r"\.(?:css|m?js)(?=\?|$)", re.I)
 _ADVERTISER = re.compile(
-    r"//(?:[\w-]{1,60}\.){0,4}(?:doubleclick\.net|googlesyndication\.com|googleadservices\.com|adnxs\.com|taboola\.com"
-    r"|outbrain\.com|criteo\.(?:com|net)|amazon-adsystem\.com|adsafeprotected\.com|smartadserver\.com|rubiconproject\.com"
+    r"//(?:ads|adserver|adservice)\d{0,3}\.[\w.-]{3,200}(?=[:/]|$)|//(?:[\w-]{1,60}\.){0,4}(?:doubleclick\.net"
+    r"|googlesyndication\.com|googleadservices\.com|adnxs\.com|taboola\.com"
+    r"|outbrain\.com|criteo\.(?:com|net)|amazon-adsystem\.com|adsafeprotected\.com|smartadserver\.com"
+    r"|rubiconproject\.com"
     r"|pubmatic\.com|moatads\.com|adform\.net|openx\.net|scorecardresearch\.com|google-analytics\.com)(?=[:/]|$)",
     re.I,
 )
@@ -216,7 +279,8 @@ _ADVERTISER = re.compile(
 
 def place_of(address: str, page: str) -> str:
     """Where a link leads, by whichever protocol: //example.org/a for http and https, and for /a on that site."""
-    return _PROTOCOL.sub("", _resolved(address, page), 1)
+    place = _PROTOCOL.sub("", _resolved(address, page), 1)
+    return f"{place}/" if place.startswith("//") and place.count("/") == 2 and "?" not in place else place
 
 
 def file_of(address: str, page: str) -> str:
@@ -295,7 +359,7 @@ def skeleton(script: str) -> str:
 
 _AD_NAMES = """
     ad-slot adslot ad-unit adunit ad-container ad-wrapper ad-banner adbanner banner-ad bannerad advertisement
-    advertisements advertising publicidad
+    advertisements advertising publicidad publicite publicidade pubblicita werbung sponsored
 """
 _AD_SIGNS = {  # what must occur in a page for a selector to find something
     "adsbygoogle": ".adsbygoogle",
@@ -317,31 +381,41 @@ def advertisements(data: bytes) -> str:
 
 # What hangs over a page or in its masthead and belongs to the visit: consent to cookies, the weather, a clock
 
-_CONSENT_NAMES = "cookie consent gdpr onetrust didomi cybot cmp-container qc-cmp truste"
+_CONSENT_NAMES = (
+    "cookie consent gdpr rgpd onetrust didomi cybot cc-window cc-banner cmp-container qc-cmp truste tarteaucitron"
+)
 _MASTHEAD_NAMES = (
-    "weather meteo clima el-tiempo clock reloj current-time current-date hora-actual fecha-actual fecha-hoy"
+    "weather wetter meteo clima el-tiempo clock reloj current-time current-date hora-actual fecha-actual fecha-hoy"
 )
 _CONSENT = ",".join(f'[id*="{name}" i],[class*="{name}" i],[aria-label*="{name}" i]' for name in _CONSENT_NAMES.split())
 _MASTHEAD = ",".join(f'[id*="{name}" i],[class*="{name}" i]' for name in _MASTHEAD_NAMES.split())
 _VISITED = native.Signs(f"{_CONSENT_NAMES} {_MASTHEAD_NAMES}".encode().split())
 _ASKS = re.compile(
     r"\bcookies?\b.*\b(?:acepta|accept|rechaz|reject|consent|polític|polic|prefer|configur|agree|privac|allow|permit)"
-    r"|\b(?:acepta|accept|rechaz|reject|consent|agree|allow|permit).*\bcookies?\b",
+    r"|\bcookies?\b.*\b(?:akzept|zustimm|ablehn|einstell|datenschutz|refus|confident|aceitar|recus|rifiut"
+    r"|impostazion|informativ)"
+    r"|\b(?:acepta|accept|rechaz|reject|consent|agree|allow|permit|akzept|refus|aceitar|rifiut).*\bcookies?\b",
     re.I | re.S,
 )
 _ASKS_PRIVACY = re.compile(  # of parts that call themselves so, where the word cookie need not fall
-    r"\b(?:privacy|personal data|partners|privacidad|datos personales|socios)\b.*\b(?:acepta|accept|rechaz|reject"
-    r"|consent|agree|manage|options|settings|preferenc|configur|opciones)",
+    r"\b(?:privacy|personal data|partners|privacidad|datos personales|socios|datenschutz|partnern?|vie privée"
+    r"|partenaires"
+    r"|privacidade|dati personali)\b.*\b(?:acepta|accept|rechaz|reject|consent|agree|manage|options|settings|preferenc"
+    r"|configur|opciones|akzept|einwillig|einstellungen|refus|préféren|aceitar|rifiut|device|dispositivo|gerät|appareil|terminal)",
     re.I | re.S,
 )
 _ACCEPTS = re.compile(
     r"\W*(?:(?:aceptar?|acepto|accept|agree|allow|permitir)\b.{0,30}|i agree|ok|okay|vale|entendido|de acuerdo|got it"
-    r"|close|cerrar|continue|continuar)\W*",
+    r"|close|cerrar|continue|continuar|(?:alle |alles )?(?:akzeptieren|zustimmen)|verstanden|einverstanden"
+    r"|(?:tout )?accepter"
+    r"|j['’]accepte|d['’]accord|aceitar(?: tudo)?|entendi|accett[ao](?: tutt[io])?|ho capito|d['’]acord)\W*",
     re.I,
 )
 _USES_COOKIES = re.compile(
     r"\b(?:we|(?:web)?site|pages?|app|service|sitio|web|página|portal)\b.{0,40}\b(?:use|uses|using|usa|utiliza|emplea)"
-    r"\b.{0,80}\bcookies\b|\b(?:usamos|utilizamos|empleamos)\b.{0,80}\bcookies\b",
+    r"\b.{0,80}\bcookies\b|\b(?:usamos|utilizamos|empleamos|nous utilisons|utilizziamo|usiamo)\b.{0,80}\bcookies\b"
+    r"|\b(?:website|webseite|seite|wir)\b.{0,40}\b(?:verwende[nt]|nutz(?:t|en)|setz(?:t|en))\b.{0,80}\bcookies\b"
+    r"|\b(?:site|page|service|sito|pagina)\b.{0,40}\b(?:utilise|utilizza|usa)\b.{0,80}\bcookies?\b",
     re.I | re.S,
 )
 

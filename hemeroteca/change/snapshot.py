@@ -48,7 +48,7 @@ _LATE_LOOKS = ("data-bg", "data-background-image", "data-background")
 _MAY_BE_LATE = native.Signs((b"data-lazy", b"data-original", b"data-echo", b"data-srcset", b"data-b"))
 _NOSCRIPT = frozenset(["noscript"])
 _BOXES = frozenset(["div", "section", "aside", "dialog", "form", "p", "span"])
-_BUTTONS = 'button, a[role="button"], a[href^="#"], a[href^="javascript:"]'
+_BUTTONS = 'button, a[role="button"], a:not([href]), a[href^="#"], a[href^="javascript:"]'
 _SAID = frozenset(["main", "article", "table", "dl"])
 _MAY_HIDE = re.compile(r"none|hidden|collapse|font-size|-\d", re.I).search
 _FIELDS = frozenset(["form", "input", "select", "textarea", "button"])

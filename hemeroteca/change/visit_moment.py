@@ -17,17 +17,28 @@ SLACK = 3  # minutes between what a clock says and the moment of the visit
 ZONES = tuple(range(-12 * 60, 14 * 60 + 1, 15))  # minutes
 MAX_TOLD = 6  # differing lines with a time or date; more are a timetable, where some agree with anything
 MAX_LINE = 300  # characters; longer ones are prose
-MONTHS = {
+MONTHS = {  # by their first letters, in the languages of `noise`
     name: number
-    for number, names in enumerate(
-        ("jan ene", "feb", "mar", "apr abr", "may", "jun", "jul", "aug ago", "sep", "oct", "nov", "dec dic"), 1
-    )
+    for names, number in {
+        "jan ene gen jän": 1,
+        "feb fév fev": 2,
+        "mar mär": 3,
+        "apr abr avr": 4,
+        "may mai mag": 5,
+        "jun juin giu": 6,
+        "jul juil lug": 7,
+        "aug ago aoû aou": 8,
+        "sep set": 9,
+        "oct okt out ott": 10,
+        "nov": 11,
+        "dec dic déc dez des": 12,
+    }.items()
     for name in names.split()
 }
 
 _DIGITS = re.compile(r"\d")
 _TIME = re.compile(
-    r"(?<![\d:.,])([01]?\d|2[0-3])[:h.]([0-5]\d)(?::[0-5]\d(?:[.,]\d{1,6})?)?(?! ?[€$%£])(?![\d:])"
+    r"(?<![\d:.,])([01]?\d|2[0-3])(?:[:h.]| h )([0-5]\d)(?::[0-5]\d(?:[.,]\d{1,6})?)?(?! ?[€$%£])(?![\d:])"
     r"(?: ?([ap])\.? ?m\b\.?)?",
     re.I,
 )
@@ -99,7 +110,7 @@ def _may_tell(line: str) -> bool:
 def _days(text: str, year: int) -> set[date]:
     """What a date may mean: of 3/4/2026 both ways, of one without its year this one, the last and the next."""
     numbers = [int(number) for number in re.findall(r"\d+", text)]
-    words = [MONTHS.get(word[:3]) for word in re.findall(r"[a-zA-Z]{3,}", text.lower())]
+    words = [MONTHS.get(word[:4]) or MONTHS.get(word[:3]) for word in re.findall(r"[^\W\d_]{3,}", text.lower())]
     months = [month for month in words if month]
     if months:
         years = [number for number in numbers if number > 31] or [year - 1, year, year + 1]

@@ -175,10 +175,13 @@ _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,12})[ \t]*(?:;[^\r\n]*)?\r?\n")
 _CHUNKED = re.compile(rb"\n(?i:transfer-encoding)[ \t]*:[^\r\n]*(?i:chunked)")
 _MANY = 1000  # requests that wait for their answer
 _CLOSE = 8  # captures that wait for their request
-_MAX_PACKED = 200  # times its size that a file may unpack to, when that is much
+_MAX_PACKED = 1100  # times its size that a file may unpack to, when that is much: zeros in gzip become 1,032 times less
 _KINDS = ("response", "revisit", "resource", "warcinfo", *keys.ABOUT)
 _RELATIONS = ("WARC-Refers-To", "WARC-Concurrent-To", "WARC-Filename")
 _MAX_DIGEST = 200
+_IS_HTTP = re.compile(rb"(?i:HTTP)/|ICY \d{3}").match
+_NAMES_STATUS = re.compile(rb"HTTP/[\d.]+[ \t]+\d{3}(?!\d)").match
+_OF_HTTP = re.compile(r"\s*application/http\b", re.IGNORECASE).match
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE).match
 
 
@@ -203,8 +206,9 @@ class _Request(msgspec.Struct):
         `misnamed`: what it says it belongs to did not come."""
         capture = answer.capture
         unnamed = (misnamed or len(self.names) < 2) and len(answer.names) < 2  # neither says to what it belongs
-        alike = self.names & answer.names or (unnamed and (late or self.moment == capture.captured_ms))
-        if not alike or self.url != capture.url or capture.request_head or capture.kind not in ("response", "revisit"):
+        whole = capture.kind in ("response", "revisit")
+        alike = self.names & answer.names or (whole and unnamed and (late or self.moment == capture.captured_ms))
+        if not alike or self.url != capture.url or capture.request_head or not (whole or capture.kind == "resource"):
             return False
         head, end, capture.sent = self.whole.partition(b"\r\n\r\n")
         capture.request_head = head + end
@@ -258,18 +262,26 @@ def _exchange(record: Record, name: str, offset: int, spool: Path, flaw: str = "
     if not _SCHEME(url) and kind not in ("warcinfo", *keys.ABOUT):
         return wrong(f"{url[:200]!r} is not an address")
     web = bool(re.match(r"https?://", url, re.IGNORECASE))
+    note = ""
+    if kind == "response" and web and not _IS_HTTP(record.head) and record.head + record.payload(1):
+        flaw = flaw or next(iter(record.problems()), "")
+        record, kind = _without_head(record), "resource"
+        note = f"the record of {url[:200]} does not hold an HTTP response; it is kept as a resource"
     if (record.head and not web) or (kind == "response" and url.lower().startswith(("javascript:", "data:"))):
         return wrong(f"{url[:200]} is not a web address")
-    if kind == "response" and web and not record.head.startswith(b"HTTP/"):
-        return wrong(f"the record of {url[:200]} does not hold an HTTP response")
+    if kind == "response" and web and not record.head:
+        return wrong(f"the record of {url[:200]} is empty; it does not hold an HTTP response")
     if len(record.head) >= MAX_HEADERS:  # the rest of it would be taken for the payload
         return wrong(f"the record of {url[:200]} has a head of more than {MAX_HEADERS >> 20} MiB")
     body = record.body
     what = url[:200] or f"the type {kind!r}"
-    note = ""
-    if kind == "response" and _CHUNKED.search(record.head):
+    not_modified = "server-not-modified" in fields.get("warc-profile", "")
+    if record.size and kind in ("response", "revisit") and _CHUNKED.search(record.head):
         body, problem = dechunk(record.body)
         note = f"the body of {url[:200]} {problem}" if problem else ""
+    if kind == "revisit" and record.size and not not_modified and record.has_payload(_payload_digest(fields), body):
+        kind = "response" if record.head else "resource"  # nothing is left out of it
+        note = note or f"the revisit of {url[:200]} holds the payload it repeats; it is kept as a {kind}"
     in_parts = NUMBER in fields
     if record.missing:
         note = f"the record of {what} lacks its last {record.missing} bytes; what there is was taken"
@@ -284,7 +296,7 @@ def _exchange(record: Record, name: str, offset: int, spool: Path, flaw: str = "
     capture = Capture(
         url=keys.address_about(kind, url, record.record_id) if kind in keys.ABOUT else url,
         captured_ms=moment,
-        status=record.status if kind in ("response", "revisit") else 0,
+        status=_status(record) if kind in ("response", "revisit") else 0,
         response_head=record.head,
         body=data,
         path=path,
@@ -296,18 +308,18 @@ def _exchange(record: Record, name: str, offset: int, spool: Path, flaw: str = "
         final_url=fields.get(FINAL_URL.lower(), ""),
         device=fields.get(DEVICE.lower(), ""),
     )
-    stated = plain_digest(fields.get("warc-payload-digest", ""))
+    stated = plain_digest(_payload_digest(fields))
     if kind == "revisit":
         since = timestamps.from_iso(fields.get("warc-refers-to-date", ""))
         target = fields.get("warc-refers-to-target-uri", "").strip("<> ")
         capture.original = Original(record.refers_to, target, since or 0, stated[:_MAX_DIGEST])
-        capture.not_modified = "server-not-modified" in fields.get("warc-profile", "")
+        capture.not_modified = not_modified
         if not capture.status and web:
             capture.status = 304 if capture.not_modified else 200
     else:
         capture.truncated = fields.get("warc-truncated", "") or ("unspecified" if record.missing or in_parts else "")
         if not record.head:
-            capture.content_type = fields.get("content-type", "")
+            capture.content_type = "" if _OF_HTTP(fields.get("content-type", "")) else fields.get("content-type", "")
     container = fields.get("warc-refers-to-container", "").removeprefix("file://")[:200]
     believed = stated if kind != "revisit" and record.has_payload(stated, body) else ""
     partial = bool(record.missing or in_parts or beside)
@@ -321,6 +333,24 @@ def _exchange(record: Record, name: str, offset: int, spool: Path, flaw: str = "
         names=_names(record),
         partial=partial,
     )
+
+
+def _payload_digest(fields: dict[str, str]) -> str:
+    return fields.get("warc-payload-digest", "")
+
+
+def _status(record: Record) -> int:
+    """Of a response that names none it is the one it is stored with, see `builder.stored_head`."""
+    return record.status if not record.head or _NAMES_STATUS(record.head) else 200
+
+
+def _without_head(record: Record) -> Record:
+    """The whole block as the body: an answer in HTTP/0.9 has no head, some tools give the page alone."""
+    body = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - handed on
+    body.write(record.head)
+    record.body.seek(0)
+    shutil.copyfileobj(record.body, body)
+    return Record(record.headers, b"", body, len(record.head) + record.size, record.missing)
 
 
 def _relations(fields: dict[str, str]) -> tuple[str, ...]:

@@ -94,8 +94,10 @@ def _members(
         count = 0
         reason = ""
         try:
-            stream = member.stream()
-            while (record := next_record(stream, max_payload)) is not None:
+            for record in _records(member.stream(), max_payload):
+                if isinstance(record, str):
+                    reason = reason or record
+                    continue
                 count += 1
                 if count == 1:
                     alone = record
@@ -106,7 +108,7 @@ def _members(
                     alone = None
                 yield ScannedRecord(record, offset, 0)
             if not member.eof:
-                reason = "the record is longer than it says"
+                reason = reason or "the record is longer than it says"
         except (*UNREADABLE, OSError) as error:
             reason = _reason_of(error)
         following = member.end if member.eof else _next_member(fd, offset + 1, end, dictionary is not None)
@@ -121,6 +123,26 @@ def _members(
         if reason:
             yield Damage(offset, following - offset, reason)
         offset = following
+
+
+def _records(stream: IO[bytes], max_payload: int) -> Iterator[Record | str]:
+    """What can only be read in order: records, and why one cannot be read; then the next that begins soon after."""
+    line = b""
+    while True:
+        try:
+            record = next_record(stream, max_payload, line)
+        except ValueError as error:
+            yield str(error)
+            left = _MAX_SKIPPED
+            while left > 0 and (line := stream.readline(_STEP)) and not _BEGINS_LINE(line):
+                left -= len(line)
+            if left > 0 and line:
+                continue
+            return
+        if record is None:
+            return
+        yield record
+        line = b""
 
 
 def _zeros(fd: int, offset: int, end: int) -> Damage | None:
@@ -189,8 +211,8 @@ def _joined(fd: int, offset: int, end: int, max_payload: int) -> Iterator[Scanne
     """Records of a file whose members can only be read one after the other, as one stream."""
     stream = io.BufferedReader(_AllMembers(fd, offset, end), 1 << 16)
     try:
-        while (record := next_record(stream, max_payload)) is not None:
-            yield ScannedRecord(record, offset, 0)
+        for record in _records(stream, max_payload):
+            yield Damage(offset, 1, record) if isinstance(record, str) else ScannedRecord(record, offset, 0)
     except (*UNREADABLE, OSError) as error:
         yield Damage(offset, end - offset, _reason_of(error))
 
@@ -272,6 +294,8 @@ _ARC = (
     rb"[a-z]{3,12}:[!-~]{1,2000} [0-9a-fA-F.:]{2,45} [0-9]{14} "  # how the line before a record of an ARC file begins
 )
 _RECORD = re.compile(rb"\n(?:(?i:WARC)/\d|" + _ARC + rb")")
+_BEGINS_LINE = re.compile(rb"(?i:WARC)/\d|" + _ARC).match
+_MAX_SKIPPED = 16 << 20  # bytes in which the next record of a packed stream is looked for
 _BEGINS = re.compile(rb"(?i:WARC)/|[a-z]{3,12}:").match
 _LZ4 = b"\x04\x22\x4d\x18"
 _HEADS = 1536  # compressed bytes in which the heads of a record are expected; others are unpacked whole

@@ -26,8 +26,16 @@ class StoreError(OSError):
     """The object store cannot be used; the message says why and what to do."""
 
 
+class MissingFileError(StoreError):
+    """The store answers that it does not have the file."""
+
+
 class WarcReadError(Exception):
     """A record that cannot be read; the message names the file, the place and the reason."""
+
+
+class StoreUnreachableError(WarcReadError):
+    """The store that has the record does not answer: who reads many ends, for each would wait as long."""
 
 
 class Source(Protocol):
@@ -122,7 +130,8 @@ class RemoteStore:
         except StoreError:
             raise
         except Exception as error:
-            raise StoreError(
+            kind = MissingFileError if isinstance(error, FileNotFoundError) else StoreError
+            raise kind(
                 f"cannot {what} {self.address} ({_reason(error)}); check its room, the network, the bucket and AWS_*"
             )
 
@@ -156,7 +165,7 @@ def open_source(folder: Path, name: str) -> Source:
         remote = configured()
         size = None if remote is None else remote.size(name) if ahead is None else ahead.size(remote, name)
     except StoreError as error:
-        raise WarcReadError(str(error))
+        raise StoreUnreachableError(str(error))
     if remote is None or size is None:
         raise WarcReadError(f"the file {name} is not in {folder}; `hemeroteca archive verify` tells what is missing")
     return _Remote(remote, name, size, ahead.blocks.get(name, ()) if ahead is not None else ())
@@ -327,8 +336,10 @@ class _Remote:
             return self._blocks[place]
         try:
             return _Block(offset, self._store.read(self._name, offset, min(max(size, _AHEAD), self.size - offset)))
-        except StoreError as error:
+        except MissingFileError as error:
             raise WarcReadError(str(error))
+        except StoreError as error:
+            raise StoreUnreachableError(str(error))
 
     def close(self) -> None:
         self._block, self._blocks = _Block(0, b""), ()

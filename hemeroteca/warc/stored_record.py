@@ -9,6 +9,7 @@ import base64
 import hashlib
 import io
 import re
+import shutil
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
@@ -144,7 +145,9 @@ def plain_digest(stated: str) -> str:
 
 def _value_of(stated: str) -> tuple[str, bytes | None]:
     """The algorithm of a digest, and its value when it is one: tools write it in base 16, 32 or 64."""
-    label, _, text = stated.partition(":")
+    label, colon, text = stated.partition(":")
+    if not colon:
+        label, text = _UNLABELLED.get(len(stated.strip().rstrip("=")), ""), stated
     algorithm, text = label.lower().replace("-", ""), text.strip().rstrip("=")
     length = hashlib.new(algorithm).digest_size if algorithm in _ALGORITHMS else 0
     for base, decode in ((4, base64.b16decode), (5, base64.b32decode), (6, base64.b64decode)):
@@ -178,9 +181,10 @@ def member_at(read_at: zstd.ReadAt, offset: int, limit: int) -> zstd.PackedRecor
     return GzipMember(read_at, offset, limit)
 
 
-def next_record(stream: IO[bytes], max_payload: int = MAX_PAYLOAD) -> Record | None:
-    """The record a stream stands at, or None at its end. Raises ValueError for what is not a record."""
-    line = stream.readline(MAX_HEADERS)
+def next_record(stream: IO[bytes], max_payload: int = MAX_PAYLOAD, first: bytes = b"") -> Record | None:
+    """The record a stream stands at, or None at its end. Raises ValueError for what is not a record. `first`: its first
+    line, when it has been read."""
+    line = first or stream.readline(MAX_HEADERS)
     while line in (b"\r\n", b"\n"):
         line = stream.readline(MAX_HEADERS)
     if not line:
@@ -204,7 +208,7 @@ def next_record(stream: IO[bytes], max_payload: int = MAX_PAYLOAD) -> Record | N
     record = Record(headers, head, body, size, length - len(head) - size)
     if headers["warc-type"] == "arc":
         record.headers["warc-type"] = "warcinfo" if record.url.startswith("filedesc:") else _kind_of_arc(record)
-    elif headers["warc-type"] == "response" and not head:  # some tools leave the content type out
+    elif headers["warc-type"] == "response" and not head.strip():  # without its content type, or behind an empty line
         _part_head(record)
     return record
 
@@ -244,9 +248,11 @@ class GzipMember(zstd.PackedRecord):
         return b"".join(parts)
 
 
+_ARC_LINE = re.compile(r"(\S.{0,5000}) ([0-9A-Fa-f.:-]{1,45}) (\d{8,17}) ([^\s;]+;.{0,500}) (\d+)").fullmatch
 _PLAIN = 2048
 _PLAIN_FIELDS = re.compile(rb"(?:[A-Za-z-]+: [!-~](?:[ -~]*[!-~])?(?:\r\n|\Z))+\Z").match
-_SPOOL = 1 << 20
+_SPOOL, _MUCH = 1 << 20, 64 << 20
+_UNLABELLED = {26: "md5", 32: "sha1", 40: "sha1", 52: "sha256", 64: "sha256"}  # by length; 32 digits are base 32
 _ALGORITHMS = {"md5", "sha1", "sha256", "sha384", "sha512", "blake2b"}
 
 
@@ -295,8 +301,11 @@ def _arc_fields(line: bytes) -> dict[str, str]:
         parts = text.rsplit(" ", count)
         if len(parts) == count + 1 and re.fullmatch(r"\d{8,17}", parts[2]) and parts[-1].isdigit():
             break
-    else:
-        raise ValueError(f"no record begins here, but {text[:60]!r}")
+    else:  # some tools write the parameters of the type, too
+        found = _ARC_LINE(text)
+        if found is None:
+            raise ValueError(f"no record begins here, but {text[:60]!r}")
+        parts = list(found.groups())
     url, ip, date, mime = parts[:4]
     moment = timestamps.start_ms(date[:14])
     return {
@@ -333,7 +342,7 @@ def _http_head(stream: IO[bytes], length: int) -> bytes:
         start = stream.tell()
         block = bytes(stream.getbuffer()[start : start + min(length, _PLAIN)])
         end = block.find(b"\r\n\r\n") + 4
-        if end > 4 and b"\n\n" not in block[:end] and b"\n\r\n" not in block[: end - 2]:
+        if end > 4 and block[:1] not in b"\r\n" and b"\n\n" not in block[:end] and b"\n\r\n" not in block[: end - 2]:
             stream.seek(start + end)
             return block[:end]
     lines = []
@@ -350,6 +359,8 @@ def _http_head(stream: IO[bytes], length: int) -> bytes:
 def _body(stream: IO[bytes], length: int, max_payload: int) -> tuple[IO[bytes], int]:
     if length > max_payload:
         raise ValueError(f"the payload has {length} bytes, more than the {max_payload} allowed")
+    if length > _MUCH and length > (free := shutil.disk_usage(tempfile.gettempdir()).free):
+        raise ValueError(f"the payload has {length} bytes, {tempfile.gettempdir()}, where it is put, has {free} free")
     if length <= _SPOOL:
         data = stream.read(length)
         return io.BytesIO(data), len(data)

@@ -38,9 +38,17 @@ def from_http_date(text: str) -> int | None:
 
 
 def from_iso(text: str) -> int | None:
-    """Milliseconds of a WARC-Date or any ISO 8601 time (UTC when it names no zone), or None."""
+    """Milliseconds of a WARC-Date or any ISO 8601 time (UTC when it names no zone), or None.
+
+    WARC/1.1 lets a date be shorter (2016-05); tools before WARC/1.0 wrote it in 14 digits. A leap second is the one
+    before it."""
     try:
         text = text.strip().upper()
+        if short := _SHORT(text):
+            text = f"{short[1]}-{short[2] or '01'}-01"
+        elif _FOURTEEN(text):
+            text = f"{text[:8]}T{text[8:]}"
+        text = text.replace(":60Z", ":59Z")
         if "." in text:
             text = _FRACTION.sub(lambda m: m[0][:7], text)
         moment = datetime.fromisoformat(text)
@@ -81,6 +89,8 @@ def digits_of(text: str) -> str:
     return re.sub(r"[-: T]", "", text.strip())
 
 
+_SHORT = re.compile(r"(\d{4})(?:-(\d{2}))?").fullmatch
+_FOURTEEN = re.compile(r"\d{14}").fullmatch
 _FRACTION = re.compile(r"\.\d{7,}")
 _FIELDS = ((4, 1, 9999), (2, 1, 12), (2, 1, 31), (2, 0, 23), (2, 0, 59), (2, 0, 59))
 

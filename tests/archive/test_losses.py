@@ -5,6 +5,7 @@ import base64
 import gzip
 import hashlib
 import os
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,7 +20,7 @@ from hemeroteca.archive.stats import Growth, stats
 from hemeroteca.archive.verify import verify
 from hemeroteca.errors import Refused
 from hemeroteca.instance import Instance
-from hemeroteca.warc import WarcReadError, exchanges, scan
+from hemeroteca.warc import WarcReadError, exchanges, scan, stored_record
 from hemeroteca.warc.timestamps import start_ms
 from hemeroteca.warc.writer import WarcWriter
 from tests.archive.making import Archive
@@ -137,16 +138,24 @@ def test_a_body_above_256_mib_is_read_and_checked(tmp_path):
     assert [type(found) for found in scan.scan(tmp_path / "a.warc.gz")] == [scan.ScannedRecord]
 
 
-def test_a_long_body_is_imported_unless_it_is_packed_like_a_bomb(tmp_path, take, monkeypatch):
+def test_a_long_body_is_imported_unless_the_disk_has_no_room_or_it_is_packed_like_a_bomb(tmp_path, take, monkeypatch):
+    """Zeros too, which gzip packs best: an export of ours may hold them."""
     monkeypatch.setattr(exchanges, "MAX_PAYLOAD", 1 << 20)
-    honest = b"".join(os.urandom(1024) * 16 for _ in range(128))
-    (tmp_path / "long.warc.gz").write_bytes(gzip.compress(records(({}, HEAD + honest))))
-    done = take(tmp_path / "long.warc.gz")
-    assert (done.taken, done.lost) == (1, 0)
-    assert IndexedCapture.objects.get().body_size == len(honest)
-    bomb = ({"WARC-Target-URI": "http://b.example/"}, HEAD + bytes(8 << 20))
-    (tmp_path / "bomb.warc.gz").write_bytes(gzip.compress(records(bomb)))
-    assert take(tmp_path / "bomb.warc.gz").lost == 1
+    for number, body in enumerate((b"".join(os.urandom(1024) * 16 for _ in range(128)), bytes(8 << 20))):
+        long = {"WARC-Target-URI": f"http://{number}.example/", "WARC-Record-ID": _ID.format(number)}
+        (tmp_path / "long.warc.gz").write_bytes(gzip.compress(records((long, HEAD + body))))
+        done = take(tmp_path / "long.warc.gz")
+        assert (done.taken, done.lost) == (1, 0)
+        assert [row.body_size for row in queries.captures_of(f"http://{number}.example/")] == [len(body)]
+    bomb = records(({"WARC-Target-URI": "http://b.example/", "WARC-Record-ID": _ID.format(9)}, HEAD + bytes(8 << 20)))
+    (tmp_path / "bomb.warc.zst").write_bytes(pytest.importorskip("zstandard").compress(bomb, 19))
+    assert take(tmp_path / "bomb.warc.zst").lost == 1
+    monkeypatch.setattr(stored_record, "_MUCH", 1 << 20)
+    monkeypatch.setattr(stored_record.shutil, "disk_usage", lambda path: SimpleNamespace(free=1 << 20))
+    (tmp_path / "full.warc.gz").write_bytes(gzip.compress(bomb))
+    done = take(tmp_path / "full.warc.gz")
+    assert (done.taken, done.lost) == (0, 1)
+    assert "where it is put, has 1048576 free" in done.problems[0].reason
 
 
 def segments(*blocks: bytes, number: int = 1, total: int = 0) -> list[tuple[dict[str, str], bytes]]:
@@ -372,6 +381,72 @@ def test_what_a_revisit_holds_of_its_own_is_told(tmp_path, take):
     assert IndexedCapture.objects.get().body_size == 0
 
 
+def test_a_revisit_that_holds_the_payload_it_repeats_is_kept_with_it(tmp_path, take):
+    digest = f"sha1:{base64.b32encode(hashlib.sha1(b'its payload').digest()).decode()}"
+    revisit = {"WARC-Type": "revisit", "WARC-Payload-Digest": digest}
+    (tmp_path / "a.warc").write_bytes(records((revisit, HEAD + b"its payload")))
+    done = take(tmp_path / "a.warc")
+    assert (done.taken, done.waiting, done.lost) == (1, 0, 0)
+    (row,) = queries.all_rows()
+    assert (row.kind, row.location(tmp_path / "warc").read().payload()) == ("response", b"its payload")
+
+
+def test_a_response_without_an_http_head_is_kept_as_a_resource_with_all_its_bytes(tmp_path, take):
+    """HTTP/0.9 has none; the record may say so by its content type or not."""
+    block = b"<title>Old</title>\r\n\r\n<p>a page alone"
+    alone = {"Content-Type": "text/html", "WARC-Target-URI": "http://a.example/b", "WARC-Record-ID": _ID.format(1)}
+    asked = {"WARC-Type": "request", "WARC-Record-ID": _ID.format(2), "WARC-Concurrent-To": _ID.format(0)}
+    (tmp_path / "a.warc").write_bytes(records(({}, block), (alone, block), (asked, b"GET / HTTP/1.0\r\n\r\n")))
+    done = take(tmp_path / "a.warc")
+    assert (done.taken, done.lost) == (2, 0)
+    assert "is kept as a resource" in done.problems[0].reason
+    one, two = sorted(queries.all_rows(), key=lambda row: row.url)
+    assert (one.kind, one.mime, one.digest) == ("resource", "", two.digest)
+    assert one.location(tmp_path / "warc").read().payload() == block
+    assert (two.kind, two.body_size) == ("resource", len(block))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("line", ["http/1.1 200 OK", "ICY 200 OK", "\r\nHTTP/1.1 200 OK", "HTTP/1.1 20 Odd"])
+def test_odd_status_lines_are_taken_and_the_archive_is_sound(tmp_path, take, line, pack):
+    (tmp_path / "a.warc").write_bytes(pack(records(({}, line.encode() + b"\r\nContent-Type: text/css\r\n\r\nx"))))
+    assert (take(tmp_path / "a.warc").taken, verify(tmp_path / "warc").troubles) == (1, [])
+    (row,) = queries.all_rows()
+    assert (row.status, row.mime, row.body_size) == (200, "text/css", 1)
+
+
+@pytest.mark.parametrize(
+    ("date", "ms"),
+    [
+        ("2020", start_ms("2020")),
+        ("2020-05", start_ms("202005")),
+        ("20200102030405", start_ms("20200102030405")),
+        ("2016-12-31T23:59:60Z", start_ms("20161231235959")),
+        ("20201341030405", None),
+        ("0000", None),
+    ],
+)
+def test_dates_are_read_as_any_version_of_the_format_writes_them(tmp_path, take, date, ms):
+    (tmp_path / "a.warc").write_bytes(records(({"WARC-Date": date}, HEAD + b"x")))
+    done = take(tmp_path / "a.warc")
+    assert (done.taken, done.lost) == ((0, 1) if ms is None else (1, 0))
+    assert [row.captured_ms for row in queries.all_rows()] == ([] if ms is None else [ms])
+
+
+def test_an_arc_record_whose_type_has_parameters_is_taken(tmp_path, take):
+    block = HEAD + b"<p>arc"
+    top = f"http://a.example/ 1.2.3.4 20010203040506 text/html; charset=utf-8 {len(block)}\n".encode()
+    (tmp_path / "a.arc").write_bytes(top + block + b"\n")
+    assert (take(tmp_path / "a.arc").taken, [row.mime for row in queries.all_rows()]) == (1, ["text/html"])
+
+
+def test_after_a_damaged_record_of_a_file_packed_as_a_whole_the_next_is_read(tmp_path, take):
+    one, two = (records(({"WARC-Target-URI": f"http://a.example/{n}"}, HEAD + b"<p>x")) for n in "12")
+    (tmp_path / "a.warc.gz").write_bytes(gzip.compress(one + b"WARC/1.0\r\nno: length\r\n\r\nrubbish\r\n\r\n" + two))
+    done = take(tmp_path / "a.warc.gz")
+    assert (done.taken, done.lost) == (2, 1)
+
+
 def test_what_was_sent_stays_with_an_answer_that_repeats_another(tmp_path, take):
     asked = {"WARC-Type": "request", "Content-Type": "application/http; msgtype=request"}
     post = b"POST / HTTP/1.1\r\nHost: a.example\r\nContent-Type: text/plain\r\n\r\nday=2"
@@ -417,14 +492,16 @@ INFO = {"WARC-Type": "warcinfo", "WARC-Target-URI": "", "Content-Type": "applica
 OURS = b"software: ours\r\n"
 
 
-def test_a_warcinfo_that_describes_nothing_is_told(tmp_path, take):
-    """A file of which nothing else is left, or one that ends with it."""
+def test_a_warcinfo_is_kept_unless_its_file_holds_nothing_else(tmp_path, take):
+    """Some tools end a file with one; nothing finds one alone again, so it is told."""
     (tmp_path / "alone.warc").write_bytes(records((INFO, OURS)))
     (tmp_path / "last.warc").write_bytes(records(({}, HEAD + b"<p>x"), (INFO, OURS)))
-    alone, last = take(tmp_path / "alone.warc"), take(tmp_path / "last.warc")
-    assert (alone.taken, alone.lost, last.taken, last.lost) == (0, 1, 1, 1)
-    told = "a warcinfo record that describes nothing is not taken"
-    assert [problem.reason for problem in (*alone.problems, *last.problems)] == [told, told]
+    alone, last, again = (take(tmp_path / f"{name}.warc") for name in ("alone", "last", "last"))
+    assert (alone.taken, alone.lost, last.taken, last.lost) == (0, 1, 1, 0)
+    assert "a warcinfo record of a file of which nothing else is taken" in alone.problems[0].reason
+    assert (again.taken, again.known, again.problems) == (0, 1, [])
+    assert infos(tmp_path / "warc") == [OURS]
+    assert verify(tmp_path / "warc").sound
 
 
 def test_a_warcinfo_is_kept_whatever_its_length_and_with_revisits_that_waited(tmp_path, take):
@@ -445,7 +522,7 @@ def test_a_warcinfo_is_kept_whatever_its_length_and_with_revisits_that_waited(tm
     assert list((tmp_path / "spool").iterdir()) == []
 
 
-@pytest.mark.parametrize("form", ["sha-256:{hex}", "SHA256:{HEX}", "sha1:{b64}", "sha1:{b32}", "sha1:{hex1}"])
+@pytest.mark.parametrize("form", ["sha-256:{hex}", "SHA256:{HEX}", "sha1:{b64}", "sha1:{b32}", "sha1:{hex1}", "{b32}"])
 def test_digests_in_any_base_are_understood(tmp_path, take, form):
     """A revisit finds its original in the same file, and nothing is called damaged that is not."""
     body = b"<p>digest"

@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import threading
+import zipfile
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -92,6 +93,18 @@ def test_a_file_that_is_not_the_one_of_the_list_is_told(take, beside):
     done = take(beside({"name": "one.wacz", "path": "one.wacz", "hash": "sha256:00"}))
     assert done.taken == 16
     assert "the file is not the one that all.json describes (digest)" in {item.reason for item in done.problems}
+
+
+def test_what_a_wacz_names_and_lacks_is_told_and_what_lies_elsewhere_in_it_is_read(take, tmp_path):
+    with zipfile.ZipFile(BROWSERTRIX) as whole, zipfile.ZipFile(tmp_path / "a.wacz", "w") as other:
+        (name,) = (name for name in whole.namelist() if name.endswith(".warc.gz"))
+        other.writestr(f"crawls/one/{Path(name).name}", whole.read(name))
+        resources = [{"path": "archive/gone.warc.gz", "hash": "sha256:00"}, {"path": "pages/pages.jsonl"}]
+        other.writestr("datapackage.json", json.dumps({"resources": resources}))
+    done = take(tmp_path / "a.wacz")
+    assert (done.taken, done.lost) == (16, 1)
+    reason = "archive/gone.warc.gz is named in datapackage.json and is not in the file"
+    assert reason in {problem.reason for problem in done.problems if problem.lost}
 
 
 @pytest.mark.parametrize(

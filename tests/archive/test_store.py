@@ -125,6 +125,26 @@ def test_a_store_that_does_not_answer_is_told(archive, monkeypatch):
         stored_record.read(archive.folder, archive.captures[0].warc_name, 0, 10)
 
 
+@pytest.mark.parametrize("form", ["warc", "wacz"])
+def test_an_export_ends_when_the_store_goes_away_in_the_midst(archive, form, tmp_path, monkeypatch):
+    """It does not wait for each record again, and leaves no file that lacks most of them."""
+    offload(archive)
+    asked = []
+
+    def gone(self, name, *places):
+        asked.append(name)
+        raise store.StoreError("the store does not answer")
+
+    monkeypatch.setattr(store.RemoteStore, "read", gone)
+    monkeypatch.setattr(store.RemoteStore, "read_many", gone)
+    write = wacz.write if form == "wacz" else export.export_warc
+    with pytest.raises(store.StoreUnreachableError, match="does not answer"):
+        write(archive.folder, Selection(), tmp_path / f"out.{form}", 1)
+    files = WarcFile.objects.count()
+    assert len(asked) <= files + 1
+    assert sorted(path.name for path in tmp_path.iterdir() if "out" in path.name) == []
+
+
 @pytest.mark.parametrize("address", ["s3"], indirect=True)
 @pytest.mark.parametrize("form", ["warc", "wacz"])
 def test_an_export_asks_the_store_for_batches_not_for_records(address, form, tmp_path, monkeypatch):

@@ -149,6 +149,80 @@ def test_what_the_page_is_about_counts_even_if_it_looks_like_a_clock_or_a_banner
     assert compare(html(f"<h1>Una página</h1>{old}"), html(f"<h1>Una página</h1>{new}")).important
 
 
+MASTHEAD = "<header>{}</header><main><h1>Biblioteca</h1><p>Préstamos de tres semanas.</p></main>"
+INSIDE = "<header>Biblioteca</header><main><h1>Biblioteca</h1><p>Préstamos de tres semanas.</p>{}</main>"
+
+
+@pytest.mark.parametrize(
+    ("place", "old", "new"),
+    [
+        (MASTHEAD, "<p>14:05:33</p>", "<p>09:47:01</p>"),
+        (MASTHEAD, "<p>14:05 (GMT+1)</p>", "<p>09:47 (GMT+1)</p>"),
+        (MASTHEAD, "<p>Es ist 14:05 Uhr</p>", "<p>Es ist 9:47 Uhr</p>"),
+        (MASTHEAD, "<p>Il est 14 h 05</p>", "<p>Il est 9 h 47</p>"),
+        (MASTHEAD, "<p>Mercredi 18 novembre 2026</p>", "<p>Jeudi 1er décembre 2026</p>"),
+        (MASTHEAD, "<p>Nous sommes le mardi 18 août</p>", "<p>Nous sommes le jeudi 20 août</p>"),
+        (MASTHEAD, "<p>Mittwoch, 18. März 2026</p>", "<p>Donnerstag, 19. März 2026</p>"),
+        (MASTHEAD, "<p>Heute ist Mittwoch, der 18.11.2026</p>", "<p>Heute ist Donnerstag, der 19.11.2026</p>"),
+        (MASTHEAD, "<p>Quarta-feira, 18 de novembro de 2026</p>", "<p>Sábado, 21 de novembro de 2026</p>"),
+        (MASTHEAD, "<p>mercoledì 18 novembre 2026</p>", "<p>venerdì 20 novembre 2026</p>"),
+        (MASTHEAD, "<p>Dimecres, 18 d’agost de 2026</p>", "<p>Dijous, 19 d’agost de 2026</p>"),
+        (MASTHEAD, "<p>Humidity: 45%</p><p>Viento: 12 km/h</p>", "<p>Humidity: 82%</p><p>Viento: 30 km/h</p>"),
+        (
+            "{}" + INSIDE,
+            "",
+            "<div>Diese Website verwendet Cookies. <a>Verstanden</a></div>",
+        ),
+        ("{}" + INSIDE, "", "<div><p>Ce site utilise des cookies.</p><button>Tout accepter</button></div>"),
+        (
+            "{}" + INSIDE,
+            '<div class="consent">We and our 845 partners store information on a device.</div>',
+            '<div class="consent">We and our 851 partners access information on a device.</div>',
+        ),
+        (INSIDE, "<p>Leído 1031 veces</p>", "<p>Leído 1077 veces</p>"),
+        (INSIDE, "<p>This page has been viewed 1031 times</p>", "<p>This page has been viewed 1,077 times</p>"),
+        (INSIDE, "<p>1 031 vues</p>", "<p>1 077 vues</p>"),
+        (INSIDE, "<p>Aufrufe: 1031</p>", "<p>Aufrufe: 1077</p>"),
+        (INSIDE, "<p>There are 12 guests and 3 members online</p>", "<p>There are 9 guests and no members online</p>"),
+        (INSIDE, "<p>vor 3 Minuten</p>", "<p>vor 2 Stunden</p>"),
+        (INSIDE, "<p>Publié il y a 3 minutes</p>", "<p>Publié il y a 2 heures</p>"),
+        (INSIDE, "<p>Publicado há 3 minutos</p>", "<p>Publicado há 2 horas</p>"),
+        (INSIDE, "<p>Pubblicato 3 minuti fa</p>", "<p>Pubblicato 2 ore fa</p>"),
+        (INSIDE, "<p>Posted just now</p>", "<p>Posted yesterday</p>"),
+        (INSIDE, "<p>Publicado hoy a las 10:00</p>", "<p>Publicado ayer a las 10:00</p>"),
+        (INSIDE, '<iframe src="https://ads.net.example/f?1"></iframe>', '<iframe src="https://ads.net.example/f?2"></iframe>'),
+        (INSIDE, '<div class="sponsored">A car</div>', '<div class="sponsored">A flight</div>'),
+        (INSIDE, '<a href="http://diario.example">x</a>', '<a href="http://diario.example/">x</a>'),
+    ],
+)  # fmt: skip
+def test_noise_is_known_in_other_languages_and_forms(place, old, new):
+    before, after = (html(place.replace("{}", text, 1).replace("{}", "")) for text in (old, new))
+    change = compare(before, after)
+    assert not change.important, change
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Die Sitzung beginnt um 14:05 Uhr.", "Die Sitzung beginnt um 15:30 Uhr."),
+        ("Le film dure 2 h 05.", "Le film dure 2 h 45."),
+        ("Anmeldung bis 30. November 2026", "Anmeldung bis 15. Dezember 2026"),
+        ("Il y a 12 personnes blessées.", "Il y a 14 personnes blessées."),
+        ("Das Gesetz wurde 3 mal gelesen und vertagt.", "Das Gesetz wurde 4 mal gelesen und vertagt."),
+        ("La città fa 3 proposte.", "La città fa 4 proposte."),
+        ("Stand 12, Halle 3", "Stand 14, Halle 3"),
+        ("The crane stops at winds of 50 km/h.", "The crane stops at winds of 60 km/h."),
+        ("Published in 3 volumes", "Published in 4 volumes"),
+        ("2:03:59", "2:04:59"),
+        ("Saturday", "Sunday"),
+        ('<a href="https://diario.example/ads/1">x</a>', '<a href="https://diario.example/ads/2">x</a>'),
+    ],
+)
+def test_what_only_looks_like_noise_in_other_languages_counts(old, new):
+    assert compare(html(INSIDE.format(f"<p>{old}</p>")), html(INSIDE.format(f"<p>{new}</p>"))).important
+    assert compare(html(f"<h1>Biblioteca</h1><p>{old}</p>"), html(f"<h1>Biblioteca</h1><p>{new}</p>")).important
+
+
 TUESDAY = 1_794_911_520_000  # 2026-11-17 10:32 UTC, a Tuesday
 LATER = TUESDAY + (24 * 60 + 13) * 60_000  # Wednesday at 10:45
 
@@ -164,6 +238,8 @@ LATER = TUESDAY + (24 * 60 + 13) * 60_000  # Wednesday at 10:45
         ("Caracas, martes 17 de noviembre de 2026", "Caracas, miércoles 18 de noviembre de 2026"),
         ("Tue Nov 17 10:32:11 2026", "Wed Nov 18 10:45:12 2026"),
         ("build 1794911520", "build 1794998700"),
+        ("Paris, le mardi 17 novembre, 11 h 32", "Paris, le mercredi 18 novembre, 11 h 45"),
+        ("Ausgabe vom 17. November 2026", "Ausgabe vom 18. November 2026"),
     ],
 )
 def test_a_clock_is_known_at_the_second_visit_because_it_moved_as_the_visits_did(old, new):
