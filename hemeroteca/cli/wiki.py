@@ -79,6 +79,11 @@ def extract(
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or error
             common.give_up(f"{titles_file} cannot be read: {reason}", common.USAGE)
+    chosen = named or category or search or user or whole or wiki.startswith(("http://", "https://"))
+    if not chosen:
+        example = "write `hemeroteca wiki extract Caracas --wiki es`"
+        others = "or choose articles with --titles, --category, --search, --user or --whole"
+        common.give_up(f"no article was named; {example}, {others}", common.USAGE)
     order = services.extraction_order(
         wiki,
         named,
