@@ -148,7 +148,7 @@ def absent_folders(data: Path | None = None) -> list[Path]:
 
 
 def take_away(new: Sequence[Path]) -> None:
-    """Of a beginning that came to nothing, leave nothing: a data folder that was not there before (`absent_folders`)."""
+    """Of a beginning that came to nothing leave nothing: these folders were not there before (`absent_folders`)."""
     for folder in new[:1]:
         shutil.rmtree(folder, ignore_errors=True)
     for folder in new[1:]:

@@ -465,9 +465,24 @@ def hands_out_safely(data, order, target):
     assert not Path("-").exists()
 
 
-def test_a_shell_is_told_how_a_line_goes_on(tmp_path, monkeypatch):
-    asked = {"_HEMEROTECA_COMPLETE": "complete_bash", "COMP_WORDS": "hemeroteca archive ex", "COMP_CWORD": "2"}
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("hemeroteca archive ex", "export"),
+        ("hemeroteca crawl --max-t", "--max-time"),
+        ("hemeroteca crawl --scope do", "domain"),
+    ],
+)
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_is_told_how_a_line_goes_on(tmp_path, monkeypatch, shell, line, found):
+    asked = {
+        "_HEMEROTECA_COMPLETE": f"complete_{shell}",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(line.count(" ")),
+        "_TYPER_COMPLETE_ARGS": line,
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }
     for name, value in asked.items():
         monkeypatch.setenv(name, value)
     told = run("import sys; sys.argv = ['hemeroteca']; from hemeroteca.cli import main; main()", tmp_path)
-    assert told.stdout.split() == ["export"]
+    assert re.findall(r"[-\w]+", told.stdout.replace("_arguments", ""))[0] == found, told.stdout
