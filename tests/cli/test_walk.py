@@ -486,3 +486,16 @@ def test_a_shell_is_told_how_a_line_goes_on(tmp_path, monkeypatch, shell, line, 
         monkeypatch.setenv(name, value)
     told = run("import sys; sys.argv = ['hemeroteca']; from hemeroteca.cli import main; main()", tmp_path)
     assert re.findall(r"[-\w]+", told.stdout.replace("_arguments", ""))[0] == found, told.stdout
+
+
+def test_files_of_the_folder_a_command_is_started_in_are_not_taken_for_modules(tmp_path):
+    (tmp_path / "ipaddress.py").write_text("import sys; sys.exit('a stranger runs')")
+    done = subprocess.run(
+        [Path(sys.executable).with_name("hemeroteca"), "watch", "add", "https://example.org/", "--ignore", "aside"],
+        cwd=tmp_path,
+        env={**os.environ, "HEMEROTECA_DATA": str(tmp_path / "data"), "HEMEROTECA_DATABASE": ""},
+        capture_output=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    assert (done.stdout, done.stderr) == (b"1  https://example.org/\n", b"")
