@@ -5,6 +5,7 @@ import json
 import logging
 import logging.handlers
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -216,6 +217,7 @@ def _prepare(environment: dict[str, str]) -> dict[str, str] | None:
     )
     if done.returncode:
         why = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
+        why = re.sub(r"^[\w.]*(Error|Exception): ", "", why)  # the class of an error says nothing to people
         logging.getLogger("hemeroteca.supervisor").debug("%s", done.stderr)
         folder = environment["HEMEROTECA_DATA"]
         raise ServeError(f"the instance in {folder} cannot be made ready: {why}")

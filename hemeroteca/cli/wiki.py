@@ -476,4 +476,4 @@ def compact(
     from hemeroteca.wiki.job_kinds import Compact, Compacted
 
     done = run_job("wiki.compact", Compact(everything=everything), Compacted, json, background)
-    common.answer(json, done, f"{done.files} files fewer")
+    common.answer(json, done, f"{counted(done.files, 'file')} fewer")

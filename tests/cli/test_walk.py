@@ -499,3 +499,12 @@ def test_files_of_the_folder_a_command_is_started_in_are_not_taken_for_modules(t
         check=True,
     )
     assert (done.stdout, done.stderr) == (b"1  https://example.org/\n", b"")
+
+
+def test_one_of_a_kind_is_not_told_as_several(tmp_path):
+    from tests.engine.test_imports import write_warc  # needs models, and programs of this module import it before them
+
+    warc = write_warc(tmp_path / "old.warc.gz", [("http://old.example/", "2024-01-01T00:00:00Z", "bread")])
+    lines = [["archive", "import", str(warc)], ["archive", "verify"]]
+    told = run(MANY, tmp_path / "data", json.dumps(lines)).stdout.splitlines()
+    assert json.loads(told[-1])[2].startswith("1 file, ")
