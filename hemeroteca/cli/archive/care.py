@@ -60,8 +60,8 @@ def verify(
         if report.unlisted:
             typer.echo(f"… and {report.unlisted} more")
         typer.echo(
-            f"{counted(report.files, 'file')}, {counted(report.records, 'record')}, {counted(report.captures, 'capture')}, "
-            f"{size(report.bytes)}: "
+            f"{counted(report.files, 'file')}, {counted(report.records, 'record')}, "
+            f"{counted(report.captures, 'capture')}, {size(report.bytes)}: "
             + ("all is well" if report.sound else f"{len(report.troubles) + report.unlisted} troubles")
         )
         if report.added:
