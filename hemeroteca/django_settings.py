@@ -30,6 +30,7 @@ MACHINERY = [
     "hemeroteca.fleet",
 ]
 INSTALLED_APPS = [
+    "hemeroteca.console",  # first: its templates and its Spanish (tú) stand in front of theirs
     "django.contrib.admin.apps.SimpleAdminConfig",  # `console.routes` looks for what it shows
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -38,8 +39,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django_htmx",
-    "hemeroteca.console",
-    "allauth",  # after the console, whose templates stand in front of theirs
+    "allauth",
     "allauth.account",
     "allauth.mfa",
     "allauth.usersessions",

@@ -4,9 +4,11 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
-from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
+from django.contrib.auth.forms import AdminPasswordChangeForm, AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group
 from django.http import HttpRequest
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from hemeroteca.accounts.models import ApiToken, User
 
@@ -26,10 +28,19 @@ class UserForm(UserChangeForm):  # type: ignore[type-arg]
         fields = ("name", "role", "is_active", "password")
 
 
+class PasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
+    usable_password_help_text: Any = format_lazy(  # Django's own is made before anybody's language is known
+        '{} <ul id="id_unusable_warning" class="messagelist"><li class="warning">{}</li></ul>',
+        AdminUserCreationForm.usable_password_help_text,
+        _("If disabled, the current password for this user will be lost."),
+    )
+
+
 @admin.register(User)
 class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]
     form = UserForm
     add_form = UserCreationForm
+    change_password_form = PasswordForm
     list_display = ("name", "role", "is_active", "created", "last_login")
     list_filter = ("role", "is_active")
     search_fields = ("name",)

@@ -199,7 +199,7 @@ def invite(actor: Actor, role: Role, email: str = "", days: int = INVITATION_DAY
     except ValidationError as error:
         raise Invalid(f"nobody can be invited so: {' '.join(error.messages)}")
     invitation.save()
-    audit.note(actor, "invited", email or "by a link", str(role))
+    audit.note(actor, "invited", email or "–", str(role))
     return NewInvitation(invitation, f"/register?invitation={secret}")
 
 

@@ -31,6 +31,7 @@ from hemeroteca.api import (
     protocols,
     publications,
     search,
+    shapes,
     signals,
     sites,
     status,
@@ -282,9 +283,11 @@ class Api(NinjaAPI):
 api = Api(
     title="Hemeroteca",
     version=__version__,
-    description="Search the archive, order crawls, and read what was captured. Times are UTC. Errors are RFC 9457 "
-    "problem details. Lists are cut by `limit` and go on with `cursor`. Unknown fields and parameters are refused.",
+    description="Search the archive, order crawls, and read what was captured. Times are UTC, as in "
+    "`2026-01-31T12:00:00.000Z`. Errors are RFC 9457 problem details. Lists are cut by `limit` "
+    "and go on with `cursor`. Unknown fields and parameters are refused.",
     urls_namespace="api",
+    renderer=shapes.Json(),
     docs=Docs(settings={"persistAuthorization": False, "validatorUrl": None}),
 )
 problems.install(api)

@@ -4,10 +4,13 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, TypeVar
 
 from ninja import Query, Schema
 from ninja.errors import HttpError
+from ninja.renderers import JSONRenderer
+from ninja.responses import NinjaJSONEncoder
 from pydantic import ConfigDict, Field
 
 from hemeroteca.warc.timestamps import moment
@@ -17,6 +20,19 @@ Shape = TypeVar("Shape", bound=Schema)
 
 Limit = Annotated[int, Query(ge=1, le=1000, description="Most items in one answer.")]
 Cursor = Annotated[str, Query(max_length=400, description="`next_cursor` of the answer before; empty: the beginning.")]
+
+
+class Encoder(NinjaJSONEncoder):
+    """Times have the shape they have in `--json` of the commands: `2026-01-31T12:00:00.000Z`, also on a full second."""
+
+    def default(self, o: Any) -> Any:
+        if isinstance(o, datetime):
+            return o.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return super().default(o)
+
+
+class Json(JSONRenderer):
+    encoder_class = Encoder
 
 
 class RequestBody(Schema):

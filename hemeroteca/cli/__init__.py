@@ -116,6 +116,7 @@ def actions() -> dict[str, str]:
 def main() -> None:
     gc.set_threshold(1_000_000)  # what a command makes first is modules, and they stay; see `usage.begin_work`
     outgoing.keep_to_owner()
+    os.environ["PYTHONSAFEPATH"] = "1"  # `python -m` of our processes else runs files of the folder we were started in
     try:
         completing = COMPLETING in os.environ  # a shell asks how a line may go on: about any command
         command = typer.main.get_command(command_line(None if completing else sys.argv[1] if len(sys.argv) > 1 else ""))

@@ -26,7 +26,7 @@ def backup(
     if json:
         common.tell(report)
     else:
-        typer.echo(f"{report.files:,} files, {common.size(report.bytes)} in {target}")
+        typer.echo(f"{common.counted(report.files, 'file')}, {common.size(report.bytes)} in {target}")
         if not with_key:
             typer.echo(
                 "Without secret.key: keep a copy of it apart, once, and put it into the folder before the copy is "

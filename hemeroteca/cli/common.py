@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -24,6 +24,8 @@ from hemeroteca.instance import Instance
 from hemeroteca.outgoing import hand_over
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from rich.table import Column
 
     from hemeroteca.archive.stats import Growth
@@ -64,6 +66,15 @@ class Command(TyperCommand):
         return context
 
     def invoke(self, ctx: Any) -> Any:
+        new = absent_folders()
+        try:
+            return self._do(ctx)
+        except typer.Exit as end:
+            if end.exit_code == USAGE:
+                take_away(new)
+            raise
+
+    def _do(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except Refused as error:
@@ -127,6 +138,24 @@ def _use_folder(
         os.environ["HEMEROTECA_DATA"] = str(Path(data).absolute())
 
 
+def absent_folders(data: Path | None = None) -> list[Path]:
+    """Of the data folder and those it lies in, what is not there yet, the innermost first."""
+    try:
+        data = (data or config.load().data).absolute()
+        return [folder for folder in (data, *data.parents) if not folder.exists()]
+    except (config.ConfigError, OSError):  # told by whoever needs them
+        return []
+
+
+def take_away(new: Sequence[Path]) -> None:
+    """Of a beginning that came to nothing leave nothing: these folders were not there before (`absent_folders`)."""
+    for folder in new[:1]:
+        shutil.rmtree(folder, ignore_errors=True)
+    for folder in new[1:]:
+        with suppress(OSError):  # not there, or somebody else's by now
+            folder.rmdir()
+
+
 def settings() -> config.Config:
     """The instance's settings."""
     try:
@@ -173,7 +202,8 @@ def setup(
     except Refused as error:
         refuse(error)
     except (OperationalError, OSError) as error:
-        give_up(f"the instance in {found.data} cannot be opened ({error}); check the folder's rights and the disk")
+        reason = getattr(error, "strerror", None) or error
+        give_up(f"the instance in {found.data} cannot be opened ({reason}); check the folder's rights and the disk")
     except DatabaseError as error:
         give_up(_damaged(found, error))
     return found
@@ -285,6 +315,16 @@ def answer(json: bool, facts: object, *lines: str) -> None:
         tell(facts)
     for line in () if json else lines:
         typer.echo(printable(line))
+
+
+def by_id(text: str, what: str, listing: str) -> "UUID":
+    """The id that somebody typed. What cannot be one is not there, like any other that nothing has."""
+    from uuid import UUID
+
+    try:
+        return UUID(text)
+    except ValueError:
+        give_up(f"there is no {what} {text!r}; `hemeroteca {listing}` shows their ids")
 
 
 def picked(row: object, *names: str) -> dict[str, Any]:

@@ -31,7 +31,7 @@ CLOSED = ("host", "at_ms", "by_owner", "reason")  # what is told of a host that 
 @app.command(action="fleet.status")
 def status(json: Json = False) -> None:
     """How the fleet stands."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.fleet import queries
 
     found = queries.status()
@@ -48,7 +48,7 @@ def status(json: Json = False) -> None:
 @app.command(action="fleet.devices")
 def devices(owner: OwnerMaybe = "", json: Json = False) -> None:
     """Devices: state, trust, speed, what they did."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.accounts import services as accounts
     from hemeroteca.fleet import queries
 
@@ -70,7 +70,7 @@ def credits(  # noqa: A001 - the name of the command
     json: Json = False,
 ) -> None:
     """Accounts and their balances."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.fleet import queries, services
 
     if give:
@@ -154,7 +154,7 @@ def close(
     json: Json = False,
 ) -> None:
     """Leave a host alone from now on, leased blocks included; or list the hosts that are left alone."""
-    setup()
+    setup(must_exist=not host)
     from hemeroteca.fleet import queries, services
 
     if not host:
@@ -173,7 +173,7 @@ def close(
 @app.command("open", action="fleet.operate")
 def open_again(host: Annotated[str, typer.Argument(help="Host.")]) -> None:
     """Let the fleet visit a host again."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.fleet import services
 
     services.open_host(actor(), host)
@@ -183,7 +183,7 @@ def open_again(host: Annotated[str, typer.Argument(help="Host.")]) -> None:
 @app.command(action="fleet.operate")
 def log(json: Json = False) -> None:
     """The audit log, newest first."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.fleet import queries
 
     for line in queries.log(actor()):
@@ -197,7 +197,7 @@ def log(json: Json = False) -> None:
 @device.command("add", action="fleet.device")
 def add_device(name: Name, owner: Owner, days: Days = 0, json: Json = False) -> None:
     """Add a device and print its token, which cannot be shown again."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.accounts import services as accounts
     from hemeroteca.fleet import services
 
@@ -212,7 +212,7 @@ def add_device(name: Name, owner: Owner, days: Days = 0, json: Json = False) -> 
 @device.command("show", action="fleet.devices")
 def show_device(name: Name, owner: OwnerMaybe = "", json: Json = False) -> None:
     """What is known of a device, what it did, and what it did on each of the last thirty days."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.fleet import queries
 
     row = _find(name, owner)
@@ -249,7 +249,7 @@ def show_device(name: Name, owner: OwnerMaybe = "", json: Json = False) -> None:
 @device.command("code", action="fleet.device")
 def device_code(name: Name, owner: OwnerMaybe = "", json: Json = False) -> None:
     """A one-time code to type on the device within 15 minutes: `worker.pyz --server URL --code CODE`."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.fleet import services
 
     found = services.make_code(actor(), _find(name, owner))
@@ -259,7 +259,7 @@ def device_code(name: Name, owner: OwnerMaybe = "", json: Json = False) -> None:
 @device.command("rotate", action="fleet.device")
 def rotate(name: Name, owner: OwnerMaybe = "", days: Days = 0, json: Json = False) -> None:
     """Another token; the old one is valid for an hour more."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.fleet import services
 
     token = services.rotate_token(actor(), _find(name, owner), days)
@@ -269,7 +269,7 @@ def rotate(name: Name, owner: OwnerMaybe = "", days: Days = 0, json: Json = Fals
 @device.command("revoke", action="fleet.device")
 def revoke(name: Name, owner: OwnerMaybe = "") -> None:
     """End its tokens at once."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.fleet import services
 
     services.revoke_token(actor(), _find(name, owner))
@@ -286,7 +286,7 @@ def set_device(
     owner: OwnerMaybe = "",
 ) -> None:
     """Pause, suspend, expel or trust a device, or let it work again."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.fleet import services
     from hemeroteca.fleet.models import Device
 
@@ -309,7 +309,7 @@ def add_client(
     approve: Annotated[bool, typer.Option("--approve", help="Approve it at once.")] = False,
 ) -> None:
     """Let a person ask to be a client."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.accounts import services as accounts
     from hemeroteca.fleet import services
 
@@ -328,7 +328,7 @@ def approve_client(
     per_day: Annotated[int, typer.Option(min=1, help="Most URLs in a day.")] = 10_000,
 ) -> None:
     """Approve a client and its purpose."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.fleet import services
 
     services.approve(actor(), services.find_client(user), credits, per_day)
@@ -338,7 +338,7 @@ def approve_client(
 @client.command("refuse", action="fleet.operate")
 def refuse_client(user: User, reason: Annotated[str, typer.Option(help="Why.")]) -> None:
     """Refuse a client, or end its approval."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.fleet import services
 
     services.refuse(actor(), services.find_client(user), reason)
@@ -348,7 +348,7 @@ def refuse_client(user: User, reason: Annotated[str, typer.Option(help="Why.")])
 @client.command("list", action="fleet.operate")
 def list_clients(json: Json = False) -> None:
     """Clients and what they want."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.fleet import queries
 
     tell_all(
@@ -367,7 +367,7 @@ def complaint(
     json: Json = False,
 ) -> None:
     """List open complaints about results, or decide one; one that is upheld is refunded."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.fleet import fetches, queries
 
     if number:

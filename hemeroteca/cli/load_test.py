@@ -1,17 +1,16 @@
 """`hemeroteca fleet load-test`: tests of a site by whoever controls it."""
 
 from typing import Annotated, Any
-from uuid import UUID
 
 import msgspec
 import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from hemeroteca.cli.common import Json, Verbs, actor, answer, picked, printable, setup, tell, tell_all
+from hemeroteca.cli.common import Json, Verbs, actor, answer, by_id, picked, printable, setup, tell, tell_all
 
 app = Verbs(help="Load tests of a site, by whoever proves to control it.")
-Id = Annotated[UUID, typer.Argument(help="Of the test; `list` shows it.")]
+Id = Annotated[str, typer.Argument(help="Of the test; `list` shows it.")]
 
 
 @app.command(action="fleet.load")
@@ -24,7 +23,7 @@ def propose(
     json: Json = False,
 ) -> None:
     """Propose a test; says which line the site must show, in which file, before it can start."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.accounts import Actor
     from hemeroteca.accounts import services as accounts
     from hemeroteca.fleet import load_tests
@@ -44,7 +43,7 @@ def propose(
 @app.command("list", action="fleet.loads")
 def listing(json: Json = False) -> None:
     """Tests, newest first."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.fleet import load_tests
 
     tell_all(
@@ -59,22 +58,24 @@ def listing(json: Json = False) -> None:
 @app.command(action="fleet.loads")
 def start(test: Id, json: Json = False) -> None:
     """Read the proof at every address, and begin; `hemeroteca serve` must run."""
-    setup()
+    setup(must_exist=True)
     from django.conf import settings
 
     from hemeroteca.fleet import load_tests
 
-    found = load_tests.start(actor(), load_tests.find(actor(), test), settings.CONFIG)
+    found = load_tests.start(
+        actor(), load_tests.find(actor(), by_id(test, "load test", "fleet load-test list")), settings.CONFIG
+    )
     answer(json, _facts(found), f"{found.host} is tested at {', '.join(found.addresses)}")
 
 
 @app.command(action="fleet.loads")
 def stop(test: Id) -> None:
     """Nothing more is handed out from this moment."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.fleet import load_tests
 
-    found = load_tests.find(actor(), test)
+    found = load_tests.find(actor(), by_id(test, "load test", "fleet load-test list"))
     load_tests.stop(actor(), found)
     typer.echo(f"{test}: {found.state}")
 
@@ -82,10 +83,10 @@ def stop(test: Id) -> None:
 @app.command(action="fleet.loads")
 def show(test: Id, json: Json = False) -> None:
     """Requests, errors and percentiles of answer times, second by second."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.fleet import load_tests
 
-    found = load_tests.find(actor(), test)
+    found = load_tests.find(actor(), by_id(test, "load test", "fleet load-test list"))
     report = load_tests.report(found)
     if json:
         tell({**_facts(found), "report": msgspec.to_builtins(report)})

@@ -5,12 +5,11 @@ import json
 import logging
 import logging.handlers
 import os
-import shutil
+import re
 import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, Annotated
 from urllib.parse import urlsplit
@@ -55,15 +54,11 @@ def serve(
 
 def run(settings: config.Config) -> None:
     """Serve until Ctrl-C. When that cannot begin, a data folder that was not there before is not there afterwards."""
-    new = [folder for folder in (settings.data, *settings.data.parents) if not folder.exists()]
+    new = common.absent_folders(settings.data)
     try:
         _run(settings)
     except (ServeError, config.ConfigError):
-        for folder in new[:1]:
-            shutil.rmtree(folder, ignore_errors=True)
-        for folder in new[1:]:
-            with suppress(OSError):  # not there, or somebody else's by now
-                folder.rmdir()
+        common.take_away(new)
         raise
 
 
@@ -222,6 +217,7 @@ def _prepare(environment: dict[str, str]) -> dict[str, str] | None:
     )
     if done.returncode:
         why = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
+        why = re.sub(r"^[\w.]*(Error|Exception): ", "", why)  # the class of an error says nothing to people
         logging.getLogger("hemeroteca.supervisor").debug("%s", done.stderr)
         folder = environment["HEMEROTECA_DATA"]
         raise ServeError(f"the instance in {folder} cannot be made ready: {why}")

@@ -20,7 +20,7 @@ def create(
     days: Annotated[int | None, typer.Option(min=1, max=36500, help="Valid for so many days; default: no end.")] = None,
 ) -> None:
     """Make a token and print it. It cannot be shown again."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.accounts import services
 
     expires = datetime.now(UTC) + timedelta(days=days) if days else None
@@ -34,7 +34,7 @@ def create(
 @app.command("list", action="account.tokens")
 def listing(json: Json = False) -> None:
     """Show which tokens exist."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.accounts import services
 
     def cells(token: Any) -> tuple[object, ...]:
@@ -56,7 +56,7 @@ def revoke(
     prefix: Annotated[str, typer.Argument(help="Its first characters, as `hemeroteca token list` shows them.")],
 ) -> None:
     """End a token at once."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.accounts import services
 
     services.revoke_token(actor(), prefix)

@@ -45,6 +45,7 @@ def _name(param: Any) -> str:
 def _wanted(kind: Any, name: str) -> str:
     if name.startswith(("int", "float")):
         low, high = getattr(kind, "min", None), getattr(kind, "max", None)
+        high = None if high == 2**63 - 1 else high  # what a table can number, not what a person would write
         noun = "a whole number" if name.startswith("int") else "a number, like 0.5"
         if low is not None and high is not None:
             return f"{noun} from {low} to {high}"

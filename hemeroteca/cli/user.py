@@ -35,7 +35,7 @@ def add(
 @app.command("list", action="account.users")
 def listing(json: Json = False) -> None:
     """Show who may sign in."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.accounts import services
 
     def cells(user: Any) -> tuple[object, ...]:
@@ -52,7 +52,7 @@ def listing(json: Json = False) -> None:
 @app.command(action="account.password")
 def password(name: Name, password: Password = None) -> None:
     """Set a new password; it also ends the person's sessions."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.accounts import services
 
     chosen, shown = _choose(password)
@@ -63,7 +63,7 @@ def password(name: Name, password: Password = None) -> None:
 @app.command(action="account.user")
 def role(name: Name, role: Annotated[Role, typer.Argument(help="The new one.")]) -> None:
     """Give somebody another role."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.accounts import services
 
     typer.echo(f"{name} is {services.change_user(actor(), name, role=role).role} now")
@@ -85,7 +85,7 @@ def invite(
 @app.command("two-factor-off", action="account.user")
 def two_factor_off(name: Name) -> None:
     """For who lost their device and their codes: the password alone is enough again."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.accounts import services
 
     services.drop_two_factor(actor(), name)
@@ -95,7 +95,7 @@ def two_factor_off(name: Name) -> None:
 @app.command(action="account.user")
 def remove(name: Name) -> None:
     """Remove somebody, with all their tokens."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.accounts import services
 
     services.remove_user(actor(), name)

@@ -1,17 +1,16 @@
 """`hemeroteca fleet vantage`: the same pages seen from devices in different countries and networks."""
 
 from typing import Annotated, Any
-from uuid import UUID
 
 import msgspec
 import typer
 from rich.table import Column
 
-from hemeroteca.cli.common import Json, Verbs, actor, answer, picked, printable, setup, stamp, tell, tell_all
+from hemeroteca.cli.common import Json, Verbs, actor, answer, by_id, picked, printable, setup, stamp, tell, tell_all
 from hemeroteca.warc.timestamps import moment
 
 app = Verbs(help="The same pages seen from devices in different countries and networks.")
-Id = Annotated[UUID, typer.Argument(help="Of the check; `list` shows it.")]
+Id = Annotated[str, typer.Argument(help="Of the check; `list` shows it.")]
 
 
 @app.command(action="fleet.vantage")
@@ -25,7 +24,7 @@ def order(
     json: Json = False,
 ) -> None:
     """Have pages compared, once or again and again; prints the id of the check."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.accounts import Actor
     from hemeroteca.accounts import services as accounts
     from hemeroteca.fleet import vantage
@@ -40,7 +39,7 @@ def order(
 @app.command("list", action="fleet.vantages")
 def listing(json: Json = False) -> None:
     """Checks, newest first."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.fleet import vantage
 
     def cells(one: Any) -> tuple[object, ...]:
@@ -58,10 +57,10 @@ def show(
     json: Json = False,
 ) -> None:
     """What each place saw: where the pages differ, and who saw it."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.fleet import vantage
 
-    found = vantage.find(actor(), check)
+    found = vantage.find(actor(), by_id(check, "vantage check", "fleet vantage list"))
     chosen = next((one for one in vantage.runs(found) if not run or one.pk == run), None)
     report = vantage.report(chosen) if chosen is not None else None
     if json:
@@ -82,10 +81,10 @@ def show(
 @app.command(action="fleet.vantages")
 def end(check: Id) -> None:
     """No further run begins; what was seen stays."""
-    setup()
+    setup(must_exist=True)
     from hemeroteca.fleet import vantage
 
-    found = vantage.find(actor(), check)
+    found = vantage.find(actor(), by_id(check, "vantage check", "fleet vantage list"))
     vantage.end(actor(), found)
     typer.echo(f"{check} has ended")
 

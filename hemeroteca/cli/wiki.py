@@ -79,6 +79,11 @@ def extract(
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or error
             common.give_up(f"{titles_file} cannot be read: {reason}", common.USAGE)
+    chosen = named or category or search or user or whole or wiki.startswith(("http://", "https://"))
+    if not chosen:
+        example = "write `hemeroteca wiki extract Caracas --wiki es`"
+        others = "or choose articles with --titles, --category, --search, --user or --whole"
+        common.give_up(f"no article was named; {example}, {others}", common.USAGE)
     order = services.extraction_order(
         wiki,
         named,
@@ -471,4 +476,4 @@ def compact(
     from hemeroteca.wiki.job_kinds import Compact, Compacted
 
     done = run_job("wiki.compact", Compact(everything=everything), Compacted, json, background)
-    common.answer(json, done, f"{done.files} files fewer")
+    common.answer(json, done, f"{counted(done.files, 'file')} fewer")

@@ -4,6 +4,7 @@ from functools import wraps
 from typing import Any
 
 from allauth.mfa.models import Authenticator
+from allauth.usersessions.models import UserSession
 from django.contrib import admin
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseBase
@@ -81,6 +82,7 @@ def checked(page: ConsolePage) -> View:
 
 admin.autodiscover()
 admin.site.unregister(Authenticator)  # its page would show the second factors of others; `user two-factor-off` ends one
+admin.site.unregister(UserSession)  # each person sees and ends their own; `user password` ends all of somebody
 urlpatterns: list[URLPattern | URLResolver] = [
     *(path(page.address, checked(page), name=page.name) for page in PAGES),
     path("admin/", admin.site.urls),  # "account.user", by `User.is_staff`

@@ -120,7 +120,7 @@ def propose(actor: Actor, wanted: LoadTestOrder) -> LoadTest:
         hold_seconds=wanted.hold_seconds,
         created_ms=now_ms(),
     )
-    audit(actor.name, "proposed load test", f"{url[:200]}, up to {wanted.rate} requests per second")
+    audit(actor.name, "proposed load test", f"{url[:200]}: {wanted.rate}/s")
     return row
 
 

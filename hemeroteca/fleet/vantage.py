@@ -110,7 +110,11 @@ def order(actor: Actor, wanted: VantageOrder) -> VantageCheck:
         next_ms=now_ms(),
         created_ms=now_ms(),
     )
-    audit(actor.name, "vantage check", f"{len(found)} URLs of {wanted.category}, the first: {found[0][:200]}")
+    audit(
+        actor.name,
+        "vantage check",
+        f"{wanted.category}: {found[0][:200]}" + (f" (+{len(found) - 1})" if len(found) > 1 else ""),
+    )
     settings.INSTANCE.wake("engine")
     return row
 

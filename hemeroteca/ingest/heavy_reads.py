@@ -426,20 +426,22 @@ def serve(descriptor: int, memory: int = MEMORY, after: Callable[[], None] = lam
     resource.setrlimit(resource.RLIMIT_AS, (memory, resource.getrlimit(resource.RLIMIT_AS)[1]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.nice(5)
-    while True:
-        wire.send_bytes(b"ready")
-        try:
+    # who left without reading that this one is ready again has reset the connection
+    with contextlib.suppress(EOFError, ConnectionError):
+        while True:
+            wire.send_bytes(b"ready")
             order = msgspec.msgpack.decode(wire.recv_bytes(), type=_Order)
-        except EOFError:
-            return
-        try:
-            answer = (True, msgspec.msgpack.encode(_done(order)))
-        except Exception as error:
-            name = type(error).__name__
-            told = str(error) if name in _errors() else f"{name}: {error}"
-            answer = (False, msgspec.msgpack.encode((name, told)))
-        wire.send_bytes(msgspec.msgpack.encode(answer))
-        after()
+            wire.send_bytes(msgspec.msgpack.encode(_answer(order)))
+            after()
+
+
+def _answer(order: _Order) -> tuple[bool, bytes]:
+    try:
+        return True, msgspec.msgpack.encode(_done(order))
+    except Exception as error:
+        name = type(error).__name__
+        told = str(error) if name in _errors() else f"{name}: {error}"
+        return False, msgspec.msgpack.encode((name, told))
 
 
 def _done(order: _Order) -> Any:

@@ -288,12 +288,15 @@ def test_pages_of_administration_are_in_the_language_of_their_reader(ana):
         words = {text.strip(":› ") for text in both if re.search(r"[^\W\d]{2}", text)}
         words = {text for text in words if not re.search(r"raíz|hem_|\*\*|scrypt|programa", text)}
         assert words <= SAME, path
+        spanish = client.get(f"/admin/{path}", headers={"accept-language": "es"}).content.decode()
+        assert not FORMAL.search(spanish), path
+    assert client.get("/admin/usersessions/usersession/").status_code == 404
 
 
-# of Django and allauth, which have no Spanish for it; and what is called the same
+FORMAL = re.compile(
+    r"\b(usted|[SE](u contraseña|mpiece|eleccione|lija)|[Ii]ntroduzca|[Ii]ngrese|[Pp]ulse|[Mm]antenga)\b"
+)
+# what is called the same; and of allauth, which has no Spanish for it, what goes with a person who is deleted
 SAME = {"Hemeroteca", "No", "ana", "director", "token", "tokens", "Tokens", "Token", "1 token", "Tokens: 1"} | {
-    *("MFA", "Authenticators", "User session", "User sessions", "User sessions: 1"),
-    "If disabled, the current password for this user will be lost.",
-    "Whether the user will be able to authenticate using a password or not. If disabled, they may still be able to "
-    "authenticate using other backends, such as Single Sign-On or LDAP.",
+    *("User sessions: 1", "User session: 127.0.0.1 ()"),
 }

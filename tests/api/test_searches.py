@@ -54,6 +54,12 @@ def call(client, folder):
     return ask
 
 
+def test_times_have_one_shape_also_on_a_full_second(call):
+    _, told = call("GET", "/search?q=pan")
+    (item,) = told["items"]
+    assert (item["published_at"], item["captured_at"]) == ("2024-03-15T10:53:20.000Z", "2024-06-10T06:13:20.000Z")
+
+
 def test_saving_listing_and_forgetting_a_search(call):
     status, made = call("POST", "/searches", {"query": "pan OR queso", "name": "Comida"})
     assert (status, made["name"], made["found"], made["owner"]) == (201, "Comida", 0, "director")

@@ -90,3 +90,10 @@ def test_a_database_that_does_not_answer_is_named_as_the_reason_and_nothing_is_l
         assert re.fullmatch(r"hemeroteca: .*the database cannot be reached \(.*refused.*`database`\n", failed.stderr)
         assert "secret" not in failed.stderr
     assert not (tmp_path / "serve").exists()
+
+
+def test_a_disk_that_takes_no_more_is_the_reason_in_words_and_nothing_is_left(tmp_path):
+    little = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)); {HEMEROTECA}"
+    failed = run(little, tmp_path / "data", "serve", "--port", "0", code=1)
+    assert re.fullmatch(r"hemeroteca: the instance in \S+ cannot be made ready: [a-z /IO]+\n", failed.stderr)
+    assert list(tmp_path.iterdir()) == []

@@ -153,6 +153,7 @@ ABSENT = [
     ["fleet", "load-test", "propose", "http://nope.test/", "--user", "nobody"],
     *(["fleet", "vantage", verb, NOBODY] for verb in ("show", "end")),
     *(["fleet", "load-test", verb, NOBODY] for verb in ("start", "stop", "show")),
+    ["fleet", "vantage", "show", "nope"], ["fleet", "load-test", "start", "nope"],
     ["wiki", "metrics", "Nope"], ["wiki", "compare", "Nope", "Nada"], ["wiki", "count", "--title", "Nope"],
     ["wiki", "revisions", "--title", "Nope"], ["wiki", "verify", "Nope"], ["wiki", "refresh", "--wiki", "nope"],
 ]  # fmt: skip
@@ -186,6 +187,58 @@ def test_what_is_no_address_is_told_as_such_also_where_nothing_is_archived(tmp_p
     for line in run(MANY, tmp_path / "data", json.dumps(lines)).stdout.splitlines():
         words, code, _, said = json.loads(line)
         assert (code, "is not a web address: it has spaces" in said) == (2, True), (words, said)
+
+
+BEGINNING = {  # with one of these an instance may begin
+    "serve", "crawl", "order save", "focus thesaurus import", "search import", "archive tag", "archive note",
+    "archive import", "archive takedown add", "watch add", "watch import", "watch collection set", "watch category set",
+    "watch channel add", "wiki extract", "wiki import", "geo add", "geo harvest", "site set", "user add", "user invite",
+    "fleet set",
+}  # fmt: skip
+WITHOUT_A_FOLDER = {"simulate", "predict simulate", "fleet simulate", "worker", "config", "geo inspect"}
+EACH = """
+import json, os, sys
+from tests.cli.test_walk import call
+for words in json.loads(sys.argv[1]):
+    print(json.dumps([words, *call(words), os.path.exists(os.environ["HEMEROTECA_DATA"])]))
+"""
+
+
+def test_a_data_folder_that_is_not_there_is_told_and_not_made(tmp_path):
+    asked = []
+    for words in LEAVES.keys() - BEGINNING - WITHOUT_A_FOLDER:
+        needed = ["1" for one in LEAVES[words].params if one.param_type_name == "argument" and one.required]
+        asked.append([*words.split(), *needed])
+    told = 0
+    for line in run(EACH, tmp_path / "typo", json.dumps(asked)).stdout.splitlines():
+        words, code, said, error, made = json.loads(line)
+        assert (code in (1, 2), said, made) == (True, "", False), (words, code, said, error)
+        told += f"{tmp_path / 'typo'}" in error
+    assert told > 60
+
+
+@pytest.mark.parametrize(
+    "words", [["crawl", "wrong-thing"], ["watch", "add", "https://example.org/", "hello world"], ["fleet", "set", "x"]]
+)
+def test_what_was_typed_wrongly_leaves_no_data_folder(tmp_path, words):
+    (line,) = run(EACH, tmp_path / "new" / "data", json.dumps([words])).stdout.splitlines()
+    _, code, said, _, made = json.loads(line)
+    assert (code, said, made, list(tmp_path.iterdir())) == (2, "", False, [])
+
+
+def test_of_several_addresses_all_are_watched_or_none(tmp_path):
+    lines = [["watch", "add", "https://example.org/", "hello world"], ["watch", "list", "--json"]]
+    told = run(MANY, tmp_path / "data", json.dumps(lines)).stdout.splitlines()
+    assert [(code, said) for _, code, said, _ in map(json.loads, told)] == [(2, ""), (0, "")]
+
+
+def test_a_place_where_nothing_can_be_written_is_told_in_a_line(tmp_path):
+    (file := tmp_path / "documents.jsonl").write_text('{"id": "1", "text": "bread"}')
+    for words in (["search", "import", str(file)], ["user", "add", "eva"]):
+        (line,) = run(EACH, "/proc/nowhere", json.dumps([words])).stdout.splitlines()
+        _, code, _, error, _ = json.loads(line)
+        assert (code, "Errno" in error) == (1, False), error
+        assert re.fullmatch("hemeroteca: .*/proc/nowhere.*No such file or directory.*\n", error), error
 
 
 @pytest.mark.parametrize("words", [[], ["watch"], ["watch", "channel"], ["fleet", "device"]])
@@ -412,9 +465,46 @@ def hands_out_safely(data, order, target):
     assert not Path("-").exists()
 
 
-def test_a_shell_is_told_how_a_line_goes_on(tmp_path, monkeypatch):
-    asked = {"_HEMEROTECA_COMPLETE": "complete_bash", "COMP_WORDS": "hemeroteca archive ex", "COMP_CWORD": "2"}
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("hemeroteca archive ex", "export"),
+        ("hemeroteca crawl --max-t", "--max-time"),
+        ("hemeroteca crawl --scope do", "domain"),
+    ],
+)
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_is_told_how_a_line_goes_on(tmp_path, monkeypatch, shell, line, found):
+    asked = {
+        "_HEMEROTECA_COMPLETE": f"complete_{shell}",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(line.count(" ")),
+        "_TYPER_COMPLETE_ARGS": line,
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }
     for name, value in asked.items():
         monkeypatch.setenv(name, value)
     told = run("import sys; sys.argv = ['hemeroteca']; from hemeroteca.cli import main; main()", tmp_path)
-    assert told.stdout.split() == ["export"]
+    assert re.findall(r"[-\w]+", told.stdout.replace("_arguments", ""))[0] == found, told.stdout
+
+
+def test_files_of_the_folder_a_command_is_started_in_are_not_taken_for_modules(tmp_path):
+    (tmp_path / "ipaddress.py").write_text("import sys; sys.exit('a stranger runs')")
+    done = subprocess.run(
+        [Path(sys.executable).with_name("hemeroteca"), "watch", "add", "https://example.org/", "--ignore", "aside"],
+        cwd=tmp_path,
+        env={**os.environ, "HEMEROTECA_DATA": str(tmp_path / "data"), "HEMEROTECA_DATABASE": ""},
+        capture_output=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    assert (done.stdout, done.stderr) == (b"1  https://example.org/\n", b"")
+
+
+def test_one_of_a_kind_is_not_told_as_several(tmp_path):
+    from tests.engine.test_imports import write_warc  # needs models, and programs of this module import it before them
+
+    warc = write_warc(tmp_path / "old.warc.gz", [("http://old.example/", "2024-01-01T00:00:00Z", "bread")])
+    lines = [["archive", "import", str(warc)], ["archive", "verify"]]
+    told = run(MANY, tmp_path / "data", json.dumps(lines)).stdout.splitlines()
+    assert json.loads(told[-1])[2].startswith("1 file, ")

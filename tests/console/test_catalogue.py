@@ -12,6 +12,7 @@ from django.utils.translation.template import templatize
 
 import hemeroteca
 from hemeroteca import config
+from hemeroteca.geo.description import TYPES
 from hemeroteca.watch.models import CATEGORIES
 
 ROOT = Path(hemeroteca.__file__).parent
@@ -71,6 +72,11 @@ def test_every_setting_is_explained_in_spanish():
 def test_the_topics_of_sites_as_they_begin_are_named_in_spanish():
     with CATALOGUE.open("rb") as file:
         assert set(CATEGORIES.values()) - translations(read_po(file)).keys() == set()
+
+
+def test_types_of_geographic_services_are_described_in_spanish():
+    with CATALOGUE.open("rb") as file:
+        assert set(TYPES.values()) - translations(read_po(file)).keys() == set()
 
 
 def test_the_compiled_catalogue_is_fresh():

@@ -1,7 +1,11 @@
 """Costly reads: bounded in time and memory, a few at a time, each address in its turn, known afterwards."""
 
+import subprocess
+import sys
 import threading
 import time
+from multiprocessing.connection import Connection
+from socket import socketpair
 
 import pytest
 
@@ -9,7 +13,7 @@ from hemeroteca import change
 from hemeroteca.errors import Busy, Invalid
 from hemeroteca.ingest import heavy_reads
 from hemeroteca.warc import Location
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE, wait_for
 
 RULES = [
     {"ignore": ("p:has(~ p:has(~ q))",)},
@@ -104,3 +108,15 @@ def test_usual_rules_are_taken(reads):
     heavy_reads.check_rules(
         change.ChangeRules(ignore=("nav, .advert, p:has(> a)", "//div[@class='a']//a"), keep=("div",))
     )
+
+
+def test_a_process_whose_asker_left_before_reading_that_it_is_ready_ends_without_a_word():
+    ours, theirs = socketpair()
+    command = [sys.executable, "-m", "hemeroteca.ingest.heavy_reads", str(theirs.fileno())]
+    with subprocess.Popen(command, pass_fds=[theirs.fileno()], stderr=subprocess.PIPE) as process:
+        theirs.close()
+        wire = Connection(ours.detach())
+        assert wire.poll(PATIENCE)
+        wire.close()
+        _, said = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, said) == (0, b"")

@@ -60,7 +60,8 @@ def verify(
         if report.unlisted:
             typer.echo(f"… and {report.unlisted} more")
         typer.echo(
-            f"{report.files} files, {report.records} records, {report.captures} captures, {size(report.bytes)}: "
+            f"{counted(report.files, 'file')}, {counted(report.records, 'record')}, "
+            f"{counted(report.captures, 'capture')}, {size(report.bytes)}: "
             + ("all is well" if report.sound else f"{len(report.troubles) + report.unlisted} troubles")
         )
         if report.added:
@@ -285,4 +286,4 @@ def offload(
     from hemeroteca.archive.job_kinds import Offload, Offloaded
 
     done = run_job("archive.offload", Offload(keep_local), Offloaded, as_json, background)
-    answer(as_json, done, f"{done.files} files, {size(done.bytes)}")
+    answer(as_json, done, f"{counted(done.files, 'file')}, {size(done.bytes)}")

@@ -40,8 +40,8 @@ def import_(
     from hemeroteca.search import corpus, maintenance
     from hemeroteca.search.index import open_index
 
-    config, searcher, path = open_for(create=True)
     source = sys.stdin.buffer if str(file) == "-" else readable(file).open("rb")
+    config, searcher, path = open_for(create=True)
     lines = corpus.lines(source)
     with source, progress_line(json) as show, errors_in_a_line():
 
@@ -81,9 +81,9 @@ def query(
 
     from hemeroteca.search import corpus
 
+    source = sys.stdin.buffer if str(from_file) == "-" else readable(from_file).open("rb")
     _, searcher, _ = open_for()
     options = msgspec.structs.replace(corpus.RANKING_ONLY, syntax=syntax)
-    source = sys.stdin.buffer if str(from_file) == "-" else readable(from_file).open("rb")
     with source:
         try:
             queries = corpus.queries(corpus.lines(source))

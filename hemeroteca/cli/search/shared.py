@@ -27,7 +27,8 @@ def open_for(query: str = "", versions: bool = False, create: bool = False) -> "
     instance = Instance(config.data)
     folder = instance.index_dir
     if create:
-        instance.create()
+        with common.writing(config.data):
+            instance.create()
     elif not (folder / "main").exists():
         if any(instance.warc_dir.glob("*.warc.*")):
             common.give_up(f"{config.data} has an archive but no index; `hemeroteca search rebuild` makes it anew")

@@ -30,11 +30,14 @@ def add(
 ) -> None:
     """Watch pages or sites: `hemeroteca serve` visits them when they are likely to have changed."""
     common.setup()
+    from django.db import transaction
+
     from hemeroteca.watch import services
 
     user = find_owner(owner)
-    for url in urls:
-        made, new = services.subscribe(common.actor(), Order(url=url, **given), user)
+    with transaction.atomic():  # all of them, or none when one is refused
+        watched = [services.subscribe(common.actor(), Order(url=url, **given), user) for url in urls]
+    for made, new in watched:
         if json:
             common.tell({**subscription_facts(made), "new": new})
         else:
