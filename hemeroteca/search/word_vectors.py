@@ -79,7 +79,7 @@ class WordVectors:
         rows = [
             row
             for word in _WORD.findall(written.decode("utf-8").lower())
-            if len(word) <= _LONGEST and not (language in analysis.LANGUAGES and analysis.is_stop_word(word, language))
+            if len(word) <= _LONGEST and not _says_nothing(word, language)
             for row in self._cut(word)
         ]
         return met.keep(np.add.reduce(self._table[rows], dtype=np.float32)) if rows else 0
@@ -98,6 +98,11 @@ class WordVectors:
             if at < len(joined):
                 joined[at] = number(parts[at] + parts[at + 1], none)
         return tuple(self._pieces[part] for part in parts if part in self._pieces)
+
+
+def _says_nothing(word: str, language: str) -> bool:
+    """Whether it is a little word, or a letter that an apostrophe cut off."""
+    return language in analysis.LANGUAGES and analysis.is_stop_word(f"'{word}" if len(word) == 1 else word, language)
 
 
 def _is_other(word: str) -> bool:

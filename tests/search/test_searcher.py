@@ -630,6 +630,26 @@ def test_only_names_are_words_written_as_one():
     assert query_plan.inside_words(words, [("fr", 1.0)]) == {1, 5, 12}
 
 
+def test_what_a_hyphen_joins_in_a_sentence_is_no_name():
+    words = ["sub-request", "of", "the", "server", "mod_perl"]
+    assert query_plan.inside_words(words, [("en", 1.0)]) == {6}
+
+
+def test_a_letter_says_nothing_only_where_an_apostrophe_cut_it_off(indexed):
+    searcher = indexed(
+        *(page(at, f"Layers of the ionosphere, what is known, part {at}: s t", "en") for at in range(1, 20)),
+        page(100, "The D layer: s t", "en"),
+    )
+    counted = searcher.explain("what's known of the radio's d layer, isn't it", 100).terms["words"]
+    assert {"d", "layer"} <= set(counted)
+    assert not {"s", "t"} & set(counted)
+
+
+def test_french_articles_with_an_apostrophe_find_nothing(indexed):
+    french = [page(at, f"L'histoire d'une ville et de l'école, numéro {at}", "fr") for at in range(1, 20)]
+    assert keys(indexed(*french, page(100, "Une eau de source", "fr")), "l'eau d'une fontaine", group=False) == [100]
+
+
 def test_a_query_in_a_language_of_few_pages_is_read_in_it(indexed):
     spanish = [page(at, f"Una página sobre la ciudad número {at}") for at in range(1, 60)]
     german = page(100, "Die Handwerker der Stadt bauten ein altes Haus aus Holz", "de")

@@ -26,6 +26,7 @@ from hemeroteca.search.ranking import Weights
 
 MAX_TERMS = 256  # scored terms; of a longer query the rarest are kept
 RARE = 3  # pages; a word in no more of them may be misspelt
+NAMED_BESIDE = 2  # simple words, up to which one with a hyphen is a name
 MAX_PAIRS = 12  # neighbouring words looked at for nearness
 MAX_PLACED = 64  # words among which they are looked for
 MAX_APART = 4  # words from one to the other in the query
@@ -145,7 +146,7 @@ class QueryPlanner:
         others: list[q.Clause] = []
         for clause in clauses:
             if isinstance(clause.node, q.Word) and clause.occurs == "may":
-                words.append(clause.node.text)
+                words += analysis.pieces(clause.node.text)
             else:
                 others.append(clause)
         if len(words) == 1 and not others and (host := host_in(words[0])) and self.reader.frequency("site", host):
@@ -405,21 +406,23 @@ def _whole(scoring: list[ex.Query], must: list[ex.Query], must_not: list[ex.Quer
 
 
 _LOOSE = re.compile("['’ʼ/]")
+_COMPOUND = re.compile(r"\W*[^\W\d_]+(?:-[^\W\d_]+)+\W*")
 
 
 def inside_words(words: Sequence[str], languages: Sequence[tuple[str, float]]) -> set[int]:
     """Places of terms that follow another inside one word of the query: `perl` of `mod_perl`, `19` of `COVID-19`.
 
     What an apostrophe or a stroke joins (`l'eau`, `yes/no`) and what begins or ends with a little word (`y a-t-il`)
-    is no name.
+    is no name; nor is what a hyphen joins in a sentence (`high-speed flow of gases`).
     """
     places: set[int] = set()
     if all(map(str.isalnum, words)):
         return places
     at = 0
-    for word in words:
-        terms = analysis.all_words(word)
-        if len(terms) > 1 and not _LOOSE.search(word):
+    cut = [analysis.all_words(word) for word in words]
+    in_sentence = sum(len(terms) == 1 for terms in cut) > NAMED_BESIDE
+    for word, terms in zip(words, cut, strict=True):
+        if len(terms) > 1 and not _LOOSE.search(word) and not (in_sentence and _COMPOUND.fullmatch(word)):
             little = [any(analysis.is_stop_word(term, code) for code, _ in languages) for term in terms]
             places.update(at + i for i in range(1, len(terms)) if not little[i] and not little[i - 1])
         at += len(terms)
