@@ -37,7 +37,8 @@ _GZIP = b"\x1f\x8b"
 _COMMIT_EVERY = 50_000  # documents of a long import become findable, and safe, in steps
 _SAMPLE = 300  # documents from which the usual language of a collection is told …
 _MOSTLY = 0.6  # … the part of them that must be in it …
-_VOTES = 3  # … and how many must tell; of fewer, as of lists of names …
+_VOTES = 10  # … and words of those that tell; of fewer, as in lists of names …
+_TELLING = 5  # words from which a text tells another language than the usual: French `pour` is English too
 _TOGETHER = 5000  # … so many characters are looked at together
 RANKING_ONLY = SearchOptions(group=False, diverse=False, snippets=False, suggest=False, syntax=False, loose=True)
 
@@ -291,14 +292,18 @@ def _language(row: CorpusRow, usual: str) -> str:
     text, said = _whole(row), code_of(row.lang)
     if said and fits_script(text, said):
         return said
-    told = language.detect(text) or usual
+    told = usual
+    if not usual or len(text.split()) >= _TELLING:
+        told = language.detect(text) or usual
     return told if fits_script(text, told) else language_by_script(text)
 
 
 def _usual_language(sample: list[CorpusRow]) -> str:
     """The language of most documents of a collection, for those that are too short to tell; empty: it has several."""
     texts = [_whole(row) for row in sample if not row.lang]
-    votes = Counter(language.detect(text) for text in texts)
+    votes: Counter[str] = Counter()
+    for text in texts:
+        votes[language.detect(text)] += len(text.split())  # a long one tells more surely
     del votes[""]  # those that say nothing speak for no language
     if votes.total() < _VOTES:
         return language.by_statistics(" ".join(texts)[:_TOGETHER])

@@ -630,6 +630,22 @@ def test_only_names_are_words_written_as_one():
     assert query_plan.inside_words(words, [("fr", 1.0)]) == {1, 5, 12}
 
 
+def test_a_version_is_not_found_by_its_figures_apart(indexed):
+    searcher = indexed(
+        page(1, "Chapter 0 of part 6: table 0 and table 6, figure 6 and figure 0 of part 6, chapter 0", "en"),
+        page(2, "What is new in 6.0, the version of this year with many changes and long lists", "en"),
+        page(3, "What was new in 0.0, the version of another year with many changes and long lists", "en"),
+        *(page(at, f"The use of a version, part number{at}", "en") for at in range(4, 20)),
+    )
+    assert keys(searcher, "version 6.0", group=False)[0] == 2
+    assert keys(searcher, "version 0.0", group=False)[0] == 3
+
+
+def test_a_number_of_its_own_counts_in_full():
+    assert query_plan.parts_of_numbers(["v2.6", "of", "chapter", "6"]) == {"v2"}
+    assert query_plan.parts_of_numbers(["mod_perl", "COVID-19", "2"]) == frozenset()
+
+
 def test_what_a_hyphen_joins_in_a_sentence_is_no_name():
     words = ["sub-request", "of", "the", "server", "mod_perl"]
     assert query_plan.inside_words(words, [("en", 1.0)]) == {6}
