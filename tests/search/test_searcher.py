@@ -772,6 +772,14 @@ def test_words_are_as_rare_as_in_the_language_of_the_question(indexed, few, most
             assert found[0].key == 1000 * (language == most) + n, (question, [hit.title for hit in found])
 
 
+def test_pages_nobody_can_tell_the_language_of_do_not_say_how_rare_a_word_is(indexed):
+    lists = [page(n, f"zebra {n * 7919} xyzzy plugh number{n}", "") for n in range(1, 11)]
+    english = [page(100 + n, f"The piano is played in every house number{n}", "en") for n in range(60)]
+    rare = page(500, "The zebra is played in every house number", "en")
+    found = keys(indexed(*lists, *english, rare), "piano zebra", group=False, diverse=False)
+    assert found.index(500) <= len(lists)
+
+
 @pytest.mark.parametrize("stuffing", ["pastillas", "pastillas baratas", "pastillas muy baratas para ti"])
 def test_a_word_written_thousands_of_times_does_not_beat_an_honest_page(indexed, stuffing):
     honest = "Las pastillas de carbón se dan contra venenos. " + " ".join(f"palabra{n}" for n in range(200))
