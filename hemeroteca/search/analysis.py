@@ -196,8 +196,22 @@ COMMON = 0.3  # share of a language that is expected in any query
 CLEARLY = 2  # little words by which another language must be ahead
 
 
+def pieces(word: str) -> list[str]:
+    """What an apostrophe joins: `l'eau` is `'l` and `eau`, `what's` is `what` and `'s`. Letters keep it: see below."""
+    if word.isalnum():
+        return [word]
+    return [part if len(part) > 1 else f"'{part}" for part in _APOSTROPHE.split(word) if part]
+
+
+_APOSTROPHE = re.compile("(?<=\\w)['’ʼ](?=\\w)")
+_CONSONANTS = frozenset("bcdfghjklmnpqrstvwxz")
+
+
 @lru_cache(maxsize=20_000)
 def is_stop_word(word: str, language: str) -> bool:
+    """A consonant says something (vitamin D, T cells) unless an apostrophe cut it off (`l'eau`, `what's`)."""
+    if word.lower() in _CONSONANTS:
+        return False
     if fold(word) in _question_words(language):
         return True
     return not _has_content(word, language) and any(map(str.isalnum, word))
@@ -239,24 +253,6 @@ def word_terms(words: list[str]) -> list[str]:
 def all_words(text: str) -> list[str]:
     """Terms of a text, very long words included."""
     return analyzers.analyze(text, long_ones=True)
-
-
-def written_in(text: str, said: str) -> str:
-    """The language a document is said to be in, unless its script is another: then, or when nothing is said, a guess.
-
-    The script decides by which field a document is found, so a wrong label would hide it.
-    """
-    if said and fits_script(text, said):
-        return said
-    guessed = language_of(text)
-    return guessed if fits_script(text, guessed) else language_by_script(text)
-
-
-def language_of(text: str) -> str:
-    from resiliparse.parse.lang import detect_fast
-
-    language, distance = detect_fast(text[:5000])
-    return language if distance < 1200 and language != "unknown" else ""
 
 
 def code_of(language: str) -> str:

@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
+from hemeroteca.extract import language
 from hemeroteca.ingest.search_document import SearchDocument, document_key
 from hemeroteca.search import document_queue
-from hemeroteca.search.analysis import code_of, language_of, written_in
+from hemeroteca.search.analysis import code_of, fits_script, language_by_script
 from hemeroteca.search.index import HEAP_BYTES, Index
 from hemeroteca.search.results import SearchOptions
 
@@ -34,8 +35,11 @@ MAX_LINE = 64 << 20  # bytes; more is no document, and a line is held in memory
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 _COMMIT_EVERY = 50_000  # documents of a long import become findable, and safe, in steps
-_SAMPLE = 300  # documents from which the language of a collection is told …
-_COMMON = 0.6  # … and the part of them that must be in it
+_SAMPLE = 300  # documents from which the usual language of a collection is told …
+_MOSTLY = 0.6  # … the part of them that must be in it …
+_VOTES = 10  # … and words of those that tell; of fewer, as in lists of names …
+_TELLING = 5  # words from which a text tells another language than the usual: French `pour` is English too
+_TOGETHER = 5000  # … so many characters are looked at together
 RANKING_ONLY = SearchOptions(group=False, diverse=False, snippets=False, suggest=False, syntax=False, loose=True)
 
 Problem = Callable[[int, str], None]  # told the number of a line and what is wrong with it
@@ -193,11 +197,7 @@ def import_documents(
     progress: Callable[[int], None] = lambda count: None,
     collection: str = "",
 ) -> CorpusReport:
-    """Index documents given as JSON lines `{"id", "url", "title", "text", "lang"}`; one of the same id is replaced.
-
-    Documents without `lang` get the language of the collection when it clearly has one: guessing it for each short
-    text would scatter them over languages.
-    """
+    """Index documents given as JSON lines `{"id", "url", "title", "text", "lang"}`; one of the same id is replaced."""
     report = CorpusReport()
     seen = _Seen() if not index.count() else None
     with index.writer(heap_bytes, os.cpu_count() or 1) as writer:
@@ -248,10 +248,10 @@ def _documents(
     """Documents of JSON lines; what happens is told to `report`."""
     rows = _read(lines, report)
     sample = list(islice(rows, _SAMPLE))
-    language = _common_language(sample)
+    usual = _usual_language(sample)
     for row in chain(sample, rows):
         report.documents += 1
-        yield _document(row, language, collection)
+        yield _document(row, usual, collection)
         if report.documents % 1000 == 0:
             progress(report.documents)
     progress(report.documents)
@@ -270,7 +270,7 @@ def _read(lines: Iterable[bytes], report: CorpusReport) -> Iterator[CorpusRow]:
         yield row
 
 
-def _document(row: CorpusRow, language: str, collection: str) -> SearchDocument:
+def _document(row: CorpusRow, usual: str, collection: str) -> SearchDocument:
     return SearchDocument(
         key=document_key(f"import:{row.id}"),
         id=row.id,
@@ -278,19 +278,40 @@ def _document(row: CorpusRow, language: str, collection: str) -> SearchDocument:
         host=_host(row.url),
         title=row.title,
         text=row.text,
-        language=written_in(f"{row.title} {row.text}", code_of(row.lang) or language),
+        language=_language(row, usual),
         type="text",
         collections=(collection,) if collection else (),
     )
 
 
-def _common_language(sample: list[CorpusRow]) -> str:
-    votes = Counter(language_of(f"{row.title} {row.text}") for row in sample if not row.lang)
-    mostly = _COMMON * votes.total()
-    if votes.pop("", 0) > mostly:  # texts of a few words each say nothing alone, but together they do
-        return language_of(" ".join(f"{row.title} {row.text}" for row in sample))
-    # those that say nothing speak for no other language
-    return next((language for language, count in votes.items() if count >= _COMMON * votes.total()), "")
+def _language(row: CorpusRow, usual: str) -> str:
+    """The language a document is said to be in; where none is said, the one it is in, or the usual one if it is short.
+
+    The script decides by which field a document is found, so one that does not fit is not believed.
+    """
+    text, said = _whole(row), code_of(row.lang)
+    if said and fits_script(text, said):
+        return said
+    told = usual
+    if not usual or len(text.split()) >= _TELLING:
+        told = language.detect(text) or usual
+    return told if fits_script(text, told) else language_by_script(text)
+
+
+def _usual_language(sample: list[CorpusRow]) -> str:
+    """The language of most documents of a collection, for those that are too short to tell; empty: it has several."""
+    texts = [_whole(row) for row in sample if not row.lang]
+    votes: Counter[str] = Counter()
+    for text in texts:
+        votes[language.detect(text)] += len(text.split())  # a long one tells more surely
+    del votes[""]  # those that say nothing speak for no language
+    if votes.total() < _VOTES:
+        return language.by_statistics(" ".join(texts)[:_TOGETHER])
+    return next((name for name, count in votes.items() if count >= _MOSTLY * votes.total()), "")
+
+
+def _whole(row: CorpusRow) -> str:
+    return f"{row.title} {row.text}"
 
 
 def _host(url: str) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import mmap
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
@@ -35,6 +36,7 @@ _HYPHEN = re.compile(r"\w-\w")
 _FEW = 2  # words of a query, among which one with a hyphen is a name
 _OTHERS_COUNT = 3.0  # a query of which a third are codes or of other scripts is not compared
 _REPEATED = 4  # times each word is there, on average, from which a text is stuffed and says nothing
+_OFTEN = 3  # … and so is one of which a word is more than this part of what is looked at
 _GLUE = "\u2581"  # how the package writes the space before a word
 _SPACED = bytes(  # words in small letters with spaces between; what is beyond ASCII is looked at when a word is learned
     code if code >= 0x80 else ord(chr(code).lower()) if chr(code).isalnum() else 0x20 for code in range(256)
@@ -60,7 +62,7 @@ class WordVectors:
             known = met.words.setdefault(language, _Words(lambda written: self._learn(written, language, met)))
         words = text[: most * _CHARACTERS].encode("utf-8", "replace").translate(_SPACED).split()
         said = list(islice(filter(None, map(known.__getitem__, words)), most))
-        if not said or len(set(said)) < len(said) // _REPEATED:
+        if not said or len(set(said)) < len(said) // _REPEATED or max(Counter(said).values()) > most // _OFTEN:
             return None
         summed: np.ndarray = np.add.reduce(met.table.take(said, axis=0))
         length = math.sqrt(summed.dot(summed))
@@ -79,7 +81,7 @@ class WordVectors:
         rows = [
             row
             for word in _WORD.findall(written.decode("utf-8").lower())
-            if len(word) <= _LONGEST and not (language in analysis.LANGUAGES and analysis.is_stop_word(word, language))
+            if len(word) <= _LONGEST and not _says_nothing(word, language)
             for row in self._cut(word)
         ]
         return met.keep(np.add.reduce(self._table[rows], dtype=np.float32)) if rows else 0
@@ -98,6 +100,11 @@ class WordVectors:
             if at < len(joined):
                 joined[at] = number(parts[at] + parts[at + 1], none)
         return tuple(self._pieces[part] for part in parts if part in self._pieces)
+
+
+def _says_nothing(word: str, language: str) -> bool:
+    """Whether it is a little word, or a letter that an apostrophe cut off."""
+    return language in analysis.LANGUAGES and analysis.is_stop_word(f"'{word}" if len(word) == 1 else word, language)
 
 
 def _is_other(word: str) -> bool:

@@ -40,6 +40,24 @@ def test_a_declaration_decides_what_the_text_leaves_open() -> None:
     assert language.detect("Hyvää päivää", "fi") == "fi"
 
 
+def test_letters_that_stand_alone_are_no_french() -> None:
+    assert language.detect("GNU R package for n-dimensional arrays in C, s3 classes") != "fr"
+    assert language.detect("Library J, C, N bindings") == ""
+
+
+@pytest.mark.parametrize("name", ["es", "en", "fr", "de"])
+def test_capitals_are_read_as_small_letters(name: str) -> None:
+    assert language.detect(SENTENCES[name].upper()) == name
+    assert language.by_statistics(SENTENCES[name].upper()) == name
+
+
+def test_texts_in_capitals_without_little_words_are_not_taken_for_chinese() -> None:
+    listed = (
+        "DIGITAL COMPUTERS MAGNETIC STORAGE SYSTEMS TRANSISTOR AMPLIFIER CIRCUITS IONOSPHERE MEASUREMENT EQUIPMENT "
+    )
+    assert language.detect(2 * listed) not in ("zh", "ja", "ko")
+
+
 def test_unknown_is_said() -> None:
     assert language.detect("") == ""
     assert language.detect("1234 5678") == ""

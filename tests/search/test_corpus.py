@@ -2,11 +2,13 @@
 
 import gzip
 import io
+import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hemeroteca.ingest.search_document import document_key
 from hemeroteca.search import corpus
 from hemeroteca.search.corpus import CorpusRow, documents, queries
 
@@ -99,3 +101,54 @@ def test_a_line_without_end_is_not_held_whole(monkeypatch):
 def test_whatever_the_lines_are(lines):
     assert len(read(*lines)[0]) <= len(lines)
     assert len(queries(lines)) <= len(lines)
+
+
+ENGLISH = (
+    "compact memories of the computer have flexible capacities",
+    "a study of the flow past a wing at high speed",
+    "transistor circuits for the reception of signals",
+    "C library, J bindings",  # says nothing, or French by its letters
+    "Dielectric constant: liquids",
+)
+SPANISH = ("los circuitos que amplifican las señales de la radio", "una memoria para el ordenador con más capacidad")
+
+
+@pytest.fixture
+def languages(indexed):
+    """Of documents that are imported as a collection, in their order."""
+
+    def imported(*texts: str, **fields: str) -> list[str]:
+        index = indexed().index
+        lines = [json.dumps({"id": at, "text": text, **fields}).encode() for at, text in enumerate(texts)]
+        corpus.import_documents(index, lines)
+        return [index.get(document_key(f"import:{at}")).language for at in range(len(texts))]
+
+    return imported
+
+
+def test_texts_that_do_not_tell_are_in_the_language_of_the_others(languages):
+    assert languages(*ENGLISH) == ["en"] * 5
+
+
+def test_each_text_is_in_the_language_it_is_clearly_in(languages):
+    assert languages(*ENGLISH, SPANISH[0], *ENGLISH, SPANISH[1]) == ["en"] * 5 + ["es"] + ["en"] * 5 + ["es"]
+
+
+def test_texts_in_capitals_are_in_a_language_too(languages):
+    assert languages(*(text.upper() for text in (*ENGLISH[:3], SPANISH[0]))) == ["en"] * 3 + ["es"]
+
+
+def test_names_are_in_the_language_of_those_that_tell(languages):
+    names = ["ruido", "antena", "señal", "onda", "memoria", "puentes"] * 5
+    told = ["quality of the water", "protection of the birds", "loss of habitat by fire and flood"]
+    assert set(languages(*names, *told)) == {"en"}
+
+
+def test_names_that_say_nothing_alone_tell_together(languages):
+    names = "Wasserverschmutzung Luftreinhaltung Abfallbeseitigung Naturschutzgebiet Gewässerschutz Lärmbelästigung"
+    assert set(languages(*names.split() * 3)) == {"de"}
+
+
+def test_a_language_that_is_said_is_believed_if_the_script_fits(languages):
+    assert languages("Amplifier noise", lang="German") == ["de"]
+    assert languages("los circuitos que amplifican las señales", lang="ja") == ["es"]

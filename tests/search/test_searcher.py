@@ -630,6 +630,42 @@ def test_only_names_are_words_written_as_one():
     assert query_plan.inside_words(words, [("fr", 1.0)]) == {1, 5, 12}
 
 
+def test_a_version_is_not_found_by_its_figures_apart(indexed):
+    searcher = indexed(
+        page(1, "Chapter 0 of part 6: table 0 and table 6, figure 6 and figure 0 of part 6, chapter 0", "en"),
+        page(2, "What is new in 6.0, the version of this year with many changes and long lists", "en"),
+        page(3, "What was new in 0.0, the version of another year with many changes and long lists", "en"),
+        *(page(at, f"The use of a version, part number{at}", "en") for at in range(4, 20)),
+    )
+    assert keys(searcher, "version 6.0", group=False)[0] == 2
+    assert keys(searcher, "version 0.0", group=False)[0] == 3
+
+
+def test_a_number_of_its_own_counts_in_full():
+    assert query_plan.parts_of_numbers(["v2.6", "of", "chapter", "6"]) == {"v2"}
+    assert query_plan.parts_of_numbers(["mod_perl", "COVID-19", "2"]) == frozenset()
+
+
+def test_what_a_hyphen_joins_in_a_sentence_is_no_name():
+    words = ["sub-request", "of", "the", "server", "mod_perl"]
+    assert query_plan.inside_words(words, [("en", 1.0)]) == {6}
+
+
+def test_a_letter_says_nothing_only_where_an_apostrophe_cut_it_off(indexed):
+    searcher = indexed(
+        *(page(at, f"Layers of the ionosphere, what is known, part {at}: s t", "en") for at in range(1, 20)),
+        page(100, "The D layer: s t", "en"),
+    )
+    counted = searcher.explain("what's known of the radio's d layer, isn't it", 100).terms["words"]
+    assert {"d", "layer"} <= set(counted)
+    assert not {"s", "t"} & set(counted)
+
+
+def test_french_articles_with_an_apostrophe_find_nothing(indexed):
+    french = [page(at, f"L'histoire d'une ville et de l'école, numéro {at}", "fr") for at in range(1, 20)]
+    assert keys(indexed(*french, page(100, "Une eau de source", "fr")), "l'eau d'une fontaine", group=False) == [100]
+
+
 def test_a_query_in_a_language_of_few_pages_is_read_in_it(indexed):
     spanish = [page(at, f"Una página sobre la ciudad número {at}") for at in range(1, 60)]
     german = page(100, "Die Handwerker der Stadt bauten ein altes Haus aus Holz", "de")
@@ -734,6 +770,14 @@ def test_words_are_as_rare_as_in_the_language_of_the_question(indexed, few, most
         for n, (question, _, _) in enumerate(MANUAL[language], 1):
             found = searcher.search(question, options=SearchOptions(group=False, diverse=False)).hits
             assert found[0].key == 1000 * (language == most) + n, (question, [hit.title for hit in found])
+
+
+def test_pages_nobody_can_tell_the_language_of_do_not_say_how_rare_a_word_is(indexed):
+    lists = [page(n, f"zebra {n * 7919} xyzzy plugh number{n}", "") for n in range(1, 11)]
+    english = [page(100 + n, f"The piano is played in every house number{n}", "en") for n in range(60)]
+    rare = page(500, "The zebra is played in every house number", "en")
+    found = keys(indexed(*lists, *english, rare), "piano zebra", group=False, diverse=False)
+    assert found.index(500) <= len(lists)
 
 
 @pytest.mark.parametrize("stuffing", ["pastillas", "pastillas baratas", "pastillas muy baratas para ti"])

@@ -58,6 +58,11 @@ def test_a_text_of_stop_words_other_scripts_or_a_few_words_over_and_over_says_no
     assert vectors.of("美術館の歴史", "ja") is None
     assert vectors.of("pastillas baratas " * 50, "es") is None
     assert vectors.of("x" * 3000, "en") is None
+    honest = re.findall(
+        "[a-z]+", "harbour ship captain sail storm island letter window garden river market bread forest"
+    )
+    assert vectors.of(" ".join(f"pills {word}" for word in 3 * honest), "en") is None
+    assert vectors.of(" ".join(["pills", *honest]), "en") is not None
     assert vectors.of("", "") is None
 
 

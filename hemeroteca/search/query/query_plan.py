@@ -26,6 +26,8 @@ from hemeroteca.search.ranking import Weights
 
 MAX_TERMS = 256  # scored terms; of a longer query the rarest are kept
 RARE = 3  # pages; a word in no more of them may be misspelt
+PART_OF_NUMBER = 0.3  # what the 2 and the 6 of `v2.6` count by themselves
+NAMED_BESIDE = 2  # simple words, up to which one with a hyphen is a name
 MAX_PAIRS = 12  # neighbouring words looked at for nearness
 MAX_PLACED = 64  # words among which they are looked for
 MAX_APART = 4  # words from one to the other in the query
@@ -114,6 +116,7 @@ class QueryPlanner:
         self.clauses = Conditions(self.vocabulary, tagged)
         self.stop_words: frozenset[str] = frozenset()
         self.words: list[tuple[str, str, list[Form], float]] = []  # (field, word, its forms, times it is in the query)
+        self.parts_of_numbers: frozenset[str] = frozenset()  # terms that are nothing else in the query
         self.little: list[tuple[str, Form, int]] = []  # … of the words that say nothing
 
     def plan(self, parsed: q.Parsed) -> QueryPlan:
@@ -145,7 +148,7 @@ class QueryPlanner:
         others: list[q.Clause] = []
         for clause in clauses:
             if isinstance(clause.node, q.Word) and clause.occurs == "may":
-                words.append(clause.node.text)
+                words += analysis.pieces(clause.node.text)
             else:
                 others.append(clause)
         if len(words) == 1 and not others and (host := host_in(words[0])) and self.reader.frequency("site", host):
@@ -248,8 +251,9 @@ class QueryPlanner:
         for field, typed, forms, times in self.words:
             if field == name:
                 known = tuple((form.term, rarity(form.documents, total)) for form in forms)
-                own = forms[0].as_typed * times if forms[0].term == typed else 0.0
-                scored.append(ScoredWord(known, forms[0].rarity * times, own))
+                part = PART_OF_NUMBER if typed in self.parts_of_numbers else 1.0
+                own = forms[0].as_typed * times * part if forms[0].term == typed else 0.0
+                scored.append(ScoredWord(known, forms[0].rarity * times * part, own))
         return tuple(scored)
 
     def _every_word(self, name: str) -> ex.Query | None:
@@ -274,6 +278,7 @@ class QueryPlanner:
             plan.language = self.vocabulary.language(words, self.spoken)
             self.vocabulary.count_in(plan.language)
         self.stop_words = analysis.stop_words_of(words, self.vocabulary.languages, plan.language)
+        self.parts_of_numbers = parts_of_numbers(words)
         for name in self.vocabulary.fields:
             times = Counter(self._content_terms(words, name))
             if len(times) > MAX_TERMS:
@@ -378,7 +383,7 @@ class QueryPlanner:
         if len(pairs) > MAX_PAIRS:  # of many words only those written as one are meant to stand together
             pairs = [pair for pair in pairs if pair[1][0] in joined][:MAX_PAIRS]
         for (at, first), (then, second) in pairs:
-            if first == second or then - at > MAX_APART:
+            if (first == second and then not in joined) or then - at > MAX_APART:
                 continue
             pair = ((0, first), (then - at, second))
             both = ex.BooleanQuery(
@@ -405,22 +410,36 @@ def _whole(scoring: list[ex.Query], must: list[ex.Query], must_not: list[ex.Quer
 
 
 _LOOSE = re.compile("['’ʼ/]")
+_COMPOUND = re.compile(r"\W*[^\W\d_]+(?:-[^\W\d_]+)+\W*")
 
 
 def inside_words(words: Sequence[str], languages: Sequence[tuple[str, float]]) -> set[int]:
     """Places of terms that follow another inside one word of the query: `perl` of `mod_perl`, `19` of `COVID-19`.
 
     What an apostrophe or a stroke joins (`l'eau`, `yes/no`) and what begins or ends with a little word (`y a-t-il`)
-    is no name.
+    is no name; nor is what a hyphen joins in a sentence (`high-speed flow of gases`).
     """
     places: set[int] = set()
     if all(map(str.isalnum, words)):
         return places
     at = 0
-    for word in words:
-        terms = analysis.all_words(word)
-        if len(terms) > 1 and not _LOOSE.search(word):
+    cut = [analysis.all_words(word) for word in words]
+    in_sentence = sum(len(terms) == 1 for terms in cut) > NAMED_BESIDE
+    for word, terms in zip(words, cut, strict=True):
+        if len(terms) > 1 and not _LOOSE.search(word) and not (in_sentence and _COMPOUND.fullmatch(word)):
             little = [any(analysis.is_stop_word(term, code) for code, _ in languages) for term in terms]
             places.update(at + i for i in range(1, len(terms)) if not little[i] and not little[i - 1])
         at += len(terms)
     return places
+
+
+_NUMBER = re.compile(r"\W*[a-zA-Z]?\d+(?:[.,:-]\d+)+\W*")
+
+
+def parts_of_numbers(words: Sequence[str]) -> frozenset[str]:
+    """Terms of numbers and versions written as one (`2.4.3`, `v2.6`) that no other word of the query is."""
+    numbers = [word for word in words if _NUMBER.fullmatch(word)]
+    if not numbers:
+        return frozenset()
+    others = analysis.all_words(" ".join(word for word in words if word not in numbers))
+    return frozenset(analysis.all_words(" ".join(numbers))).difference(others)

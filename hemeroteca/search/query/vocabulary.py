@@ -197,7 +197,7 @@ class Vocabulary:
         """How many pages would have one of the terms if all were in the language asked for; `documents` do have it."""
         total = self.total
         pages = self.pages.get(self.asked, 0) * self.left
-        if not pages:
+        if not self.asked or not pages:  # pages in no known language are not those of any
             return min(total, documents)
         either = ex.BooleanQuery(should=tuple(ex.TermQuery(BODIES[analysis.WORDS], term) for term in terms))
         # a column read for each page takes a third of the time of a second list of pages
