@@ -180,7 +180,7 @@ class FleetVisits:
             self._drop(visit)  # its owner closed it meanwhile: nobody asks again to confirm anything
             self._engine.visits.exclude(visit, closed)
             return
-        if _is_stopped(run):
+        if run.is_over:
             self._drop(visit)
             if visit.lease is not None:
                 visit.lease.give_back(visit)
@@ -701,7 +701,7 @@ class FleetVisits:
             self._suspects[lender.id] -= 1
             check = trust.Check.AUDIT
         at_home = bool(run.options.job) and result.status in BLOCKED
-        if check is not trust.Check.NONE and _is_stopped(run):
+        if check is not trust.Check.NONE and run.is_over:
             result.body.discard()
             self._not_made(visit)
             return
@@ -900,11 +900,6 @@ class FleetVisits:
         question = self._questions.pop(visit, None)
         for voice in question.voices if question is not None else ():
             voice.result.body.discard()
-
-
-def _is_stopped(run: Run) -> bool:
-    """By somebody: nothing is asked any more, not even to confirm an answer. A limit counts pages, not requests."""
-    return bool(run.stopping) and not run.stopping.startswith("limit")
 
 
 def _activity(run: Run) -> str:

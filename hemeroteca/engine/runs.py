@@ -33,6 +33,12 @@ class Run:
         """A subscription's: it waits for the scheduler when its queue is empty."""
         return self.options.watch is not None
 
+    @property
+    def is_over(self) -> bool:
+        """Nothing is asked any more, not even for what a visit under way still needs. A limit counts pages, not
+        requests: what was begun below it is brought to its end."""
+        return bool(self.cut_at) or (bool(self.stopping) and not self.stopping.startswith("limit"))
+
     def go_on(self, counts: Counts) -> None:
         """With what it had counted until its process was killed."""
         self.counts = counts
