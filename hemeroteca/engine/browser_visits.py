@@ -28,7 +28,7 @@ class BrowserVisits:
 
     def render_read(self, visit: Visit, run: Run) -> None:
         """A page that was read and needs the browser."""
-        if run.stopping and not run.stopping.startswith("limit"):
+        if run.is_over:
             if visit.lease is not None:
                 visit.lease.give_back(visit)
         else:

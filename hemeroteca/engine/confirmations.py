@@ -81,7 +81,7 @@ class Confirmations:
         if run.options.for_fleet and (closed := self._fleet.rules.refused(visit, run, origin_of(visit.url))):
             self.drop(visit)  # its owner closed it meanwhile: nobody asks again to confirm anything
             self._engine.visits.exclude(visit, closed)
-        elif run.is_stopped:
+        elif run.is_over:
             self.drop(visit)
             if visit.lease is not None:
                 visit.lease.give_back(visit)
@@ -179,7 +179,7 @@ class Confirmations:
             self._judge(lender, visit, result, Answer.Verdict.UNCHECKED)
             self._fleet.answers.accept(visit, result, [lender], checked=False)
             return True
-        if run.is_stopped:
+        if run.is_over:
             return False
         at_home = bool(run.options.job) and result.status in BLOCKED
         voice = Voice(lender, result, agreement.fingerprint(Capture.fetched(visit.url, result)), leased_ms)

@@ -39,9 +39,10 @@ class Run:
         return "clients" if self.options.job else "vantage" if self.options.vantage else "crawls"
 
     @property
-    def is_stopped(self) -> bool:
-        """By somebody: nothing is asked any more, not even to confirm an answer. A limit counts pages, not requests."""
-        return bool(self.stopping) and not self.stopping.startswith("limit")
+    def is_over(self) -> bool:
+        """Nothing is asked any more, not even for what a visit under way still needs. A limit counts pages, not
+        requests: what was begun below it is brought to its end."""
+        return bool(self.cut_at) or (bool(self.stopping) and not self.stopping.startswith("limit"))
 
     def go_on(self, counts: Counts) -> None:
         """With what it had counted until its process was killed."""

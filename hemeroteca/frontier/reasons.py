@@ -57,7 +57,7 @@ SENTENCES = {
     "host-page-cap": gettext_lazy("its host has as many pages as one host may have"),
     "host-unreachable": gettext_lazy("its host does not answer"),
     "lease-expired": gettext_lazy("nobody brought it in time"),
-    "requisites-cut": gettext_lazy("it needs more images or styles of styles than are followed"),
+    "requisites-cut": gettext_lazy("it needs styles, modules or images that lead further than is followed"),
     "post-not-kept": gettext_lazy("answers to its scripts that are too long to keep"),
     "render-timeout": gettext_lazy("the browser did not finish it in time"),
     "page-crashed": gettext_lazy("the browser crashed on it"),

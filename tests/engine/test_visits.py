@@ -2,9 +2,15 @@
 
 import socket
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
+from hemeroteca.engine.browser_visits import BrowserVisits
+from hemeroteca.engine.runs import Run
+from hemeroteca.frontier.crawl_counts import Counts
+from hemeroteca.ingest.rules import CrawlOptions
+from hemeroteca.urls import Scope
 from tests.engine.system import System
 from tests.fetch.conftest import RawServer
 
@@ -119,3 +125,23 @@ def test_a_limit_counts_visits_made_not_tries(server, system):
     summary = crawl(system, "--limit", "3")
     assert summary["pages"] == 3
     assert summary["queued"] == 0
+
+
+@pytest.mark.parametrize(("stop", "opened"), [("time", False), ("person", False), ("pages", True), ("", True)])
+def test_a_page_that_was_read_is_opened_in_the_browser_unless_the_crawl_is_over(stop, opened):
+    run = Run(1, CrawlOptions(scope=Scope(), limit=1), Counts())
+    if stop == "pages":
+        assert run.is_at_limit(1)
+    elif stop:
+        run.stop("stopped by a person" if stop == "person" else "limit of 2 seconds reached", 5.0)
+    told: list[str] = []
+    lease = SimpleNamespace(give_back=lambda visit: told.append("given back"))
+    engine = SimpleNamespace(
+        config=SimpleNamespace(retry_seconds=1.0, robots_token="x"),
+        robots=None,
+        fetcher=SimpleNamespace(submit=None),
+        rendering=SimpleNamespace(missing=lambda: "none here"),
+        visits=SimpleNamespace(fail=lambda visit, reason: told.append("opened")),
+    )
+    BrowserVisits(engine).render_read(SimpleNamespace(lease=lease), run)
+    assert told == ["opened" if opened else "given back"]

@@ -54,6 +54,23 @@ def test_a_page_tells_the_proper_address_on_its_own_host() -> None:
     assert named("http://example.com/") == named("a.html?x=1&y=2") == named("") == 0
 
 
+def test_a_header_may_tell_it_too_and_the_page_itself_is_believed_first() -> None:
+    def named(header: str, element: str = "") -> int:
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nLink: {header}\r\n\r\n".encode()
+        url = "http://example.org/dir/a.html?x=1"
+        body = f"<base href='/elsewhere/'>{element}<p>Text".encode()
+        capture = Capture(url=url, captured_ms=1, status=200, protocol="http/1.1", response_head=head, body=body)
+        found = ingest(capture, Rules(key=urls.key(urls.canonical(url)), host=urls.host(url), depth=1)).document
+        assert found is not None
+        return found.canonical
+
+    assert named("<a.html>; rel=canonical") == urls.key("http://example.org/dir/a.html")
+    assert named("</a.css>; rel=stylesheet, <caf\u00e9>; rel=canonical") == urls.key("http://example.org/dir/caf%C3%A9")
+    both = named("<a.html>; rel=canonical", "<link rel=canonical href=b.html>")
+    assert both == urls.key("http://example.org/elsewhere/b.html")
+    assert named("<http://example.com/>; rel=canonical") == named("<a.html>; rel=next") == 0
+
+
 def test_a_find_outlives_the_buffer_it_came_in() -> None:
     """What a reader sends is decoded where it lies, and the next frame is written over it."""
     sent = Ingested()
