@@ -508,3 +508,15 @@ def test_one_of_a_kind_is_not_told_as_several(tmp_path):
     lines = [["archive", "import", str(warc)], ["archive", "verify"]]
     told = run(MANY, tmp_path / "data", json.dumps(lines)).stdout.splitlines()
     assert json.loads(told[-1])[2].startswith("1 file, ")
+
+
+def test_where_nothing_was_learned_the_reason_is_told(tmp_path):
+    (cdx := tmp_path / "of-others.cdx").write_text("nothing of a CDX\n")
+    lines = [
+        ["watch", "add", "https://example.org/"],
+        ["watch", "learn", "1"],
+        ["watch", "learn", "1", "--cdx", str(cdx)],
+    ]
+    _, own, of_others = run(MANY, tmp_path / "data", json.dumps(lines)).stdout.splitlines()
+    assert json.loads(own)[2] == "0 observations learned: the archive has no captures of its pages yet\n"
+    assert json.loads(of_others)[2] == f"0 observations learned: no line of {cdx} is about its pages\n"
