@@ -520,3 +520,13 @@ def test_where_nothing_was_learned_the_reason_is_told(tmp_path):
     _, own, of_others = run(MANY, tmp_path / "data", json.dumps(lines)).stdout.splitlines()
     assert json.loads(own)[2] == "0 observations learned: the archive has no captures of its pages yet\n"
     assert json.loads(of_others)[2] == f"0 observations learned: no line of {cdx} is about its pages\n"
+
+
+def test_people_read_times_as_everywhere_and_to_the_minute(tmp_path):
+    lines = [["order", "save", "weekly", "https://example.org/", "--every", "168"], ["order", "list"]]
+    lines += [["archive", "note", "https://example.org/", "hello"]]
+    for line in run(MANY, tmp_path / "data", json.dumps(lines)).stdout.splitlines():
+        words, code, said, _ = json.loads(line)
+        assert code == 0, words
+        assert re.search(r" \d{4}-\d\d-\d\d \d\d:\d\d UTC ", said), said
+        assert not MOMENT.search(said), said
