@@ -530,3 +530,11 @@ def test_people_read_times_as_everywhere_and_to_the_minute(tmp_path):
         assert code == 0, words
         assert re.search(r" \d{4}-\d\d-\d\d \d\d:\d\d UTC ", said), said
         assert not MOMENT.search(said), said
+
+
+def test_histories_are_handed_out_without_a_word_of_the_libraries(tmp_path):
+    (tmp_path / "dump.xml").write_text(DUMP)
+    main = "from hemeroteca.cli import main; main()"
+    run(main, tmp_path / "data", "wiki", "import", tmp_path / "dump.xml")
+    for words in (["export", tmp_path / "out.xml"], ["export", tmp_path / "out.parquet"], ["metrics", "Caracas"]):
+        assert run(main, tmp_path / "data", "wiki", *words).stderr == "", words
