@@ -287,7 +287,7 @@ api = Api(
     "`2026-01-31T12:00:00.000Z`. Errors are RFC 9457 problem details. Lists are cut by `limit` "
     "and go on with `cursor`. Unknown fields and parameters are refused.",
     urls_namespace="api",
-    renderer=shapes.Json(),
+    renderer=shapes.JsonAnswers(),
     docs=Docs(settings={"persistAuthorization": False, "validatorUrl": None}),
 )
 problems.install(api)

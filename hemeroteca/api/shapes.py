@@ -22,7 +22,7 @@ Limit = Annotated[int, Query(ge=1, le=1000, description="Most items in one answe
 Cursor = Annotated[str, Query(max_length=400, description="`next_cursor` of the answer before; empty: the beginning.")]
 
 
-class Encoder(NinjaJSONEncoder):
+class AnswerEncoder(NinjaJSONEncoder):
     """Times have the shape they have in `--json` of the commands: `2026-01-31T12:00:00.000Z`, also on a full second."""
 
     def default(self, o: Any) -> Any:
@@ -31,8 +31,8 @@ class Encoder(NinjaJSONEncoder):
         return super().default(o)
 
 
-class Json(JSONRenderer):
-    encoder_class = Encoder
+class JsonAnswers(JSONRenderer):
+    encoder_class = AnswerEncoder
 
 
 class RequestBody(Schema):

@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from hemeroteca.cli import common
-from hemeroteca.cli.common import Json, printable, rfc3339, setup, tell
+from hemeroteca.cli.common import Json, printable, rfc3339, setup, stamp, tell
+from hemeroteca.warc.timestamps import moment
 
 app = common.Verbs()
 Name = Annotated[str, typer.Argument(help="Name of the order.")]
@@ -95,6 +96,6 @@ def _show(row: object, as_json: bool) -> None:
         known = common.picked(row, "name", "seeds", "every_hours", "active", "note", "actor")
         tell({"id": row.pk, **known, **moments, "last": state})
         return
-    clock = f"every {row.every_hours:g} h, next {rfc3339(row.next_ms)}" if row.every_hours else "by hand"
+    clock = f"every {row.every_hours:g} h, next {stamp(moment(row.next_ms))}" if row.every_hours else "by hand"
     told = f"crawl {last.pk} {last.state}" if last is not None else "never run"
     typer.echo(printable(f"{row.pk}  {row.name}  {'' if row.active else 'paused, '}{clock}  {told}  {row.note}"))

@@ -142,9 +142,8 @@ class Orders:
             elif limit is not None and moment - run.since >= limit:
                 run.stop(f"limit of {limit:g} seconds reached", moment)
             elif wait_until is not None:
-                run.stopping = (
-                    run.stopping or f"all hosts left ask to be left alone until {iso(int(wait_until * 1000))}"
-                )
+                until = iso(int(wait_until * 1000))[:16].replace("T", " ")
+                run.stopping = run.stopping or f"all hosts left ask to be left alone until {until} UTC"
             if not run.stopping and (run.standing or engine.queued(run.id) > 0):
                 continue  # as nearly always, of thousands of subscriptions
             if run.stopping:

@@ -508,3 +508,33 @@ def test_one_of_a_kind_is_not_told_as_several(tmp_path):
     lines = [["archive", "import", str(warc)], ["archive", "verify"]]
     told = run(MANY, tmp_path / "data", json.dumps(lines)).stdout.splitlines()
     assert json.loads(told[-1])[2].startswith("1 file, ")
+
+
+def test_where_nothing_was_learned_the_reason_is_told(tmp_path):
+    (cdx := tmp_path / "of-others.cdx").write_text("nothing of a CDX\n")
+    lines = [
+        ["watch", "add", "https://example.org/"],
+        ["watch", "learn", "1"],
+        ["watch", "learn", "1", "--cdx", str(cdx)],
+    ]
+    _, own, of_others = run(MANY, tmp_path / "data", json.dumps(lines)).stdout.splitlines()
+    assert json.loads(own)[2] == "0 observations learned: the archive has no captures of its pages yet\n"
+    assert json.loads(of_others)[2] == f"0 observations learned: no line of {cdx} is about its pages\n"
+
+
+def test_people_read_times_as_everywhere_and_to_the_minute(tmp_path):
+    lines = [["order", "save", "weekly", "https://example.org/", "--every", "168"], ["order", "list"]]
+    lines += [["archive", "note", "https://example.org/", "hello"]]
+    for line in run(MANY, tmp_path / "data", json.dumps(lines)).stdout.splitlines():
+        words, code, said, _ = json.loads(line)
+        assert code == 0, words
+        assert re.search(r" \d{4}-\d\d-\d\d \d\d:\d\d UTC ", said), said
+        assert not MOMENT.search(said), said
+
+
+def test_histories_are_handed_out_without_a_word_of_the_libraries(tmp_path):
+    (tmp_path / "dump.xml").write_text(DUMP)
+    main = "from hemeroteca.cli import main; main()"
+    run(main, tmp_path / "data", "wiki", "import", tmp_path / "dump.xml")
+    for words in (["export", tmp_path / "out.xml"], ["export", tmp_path / "out.parquet"], ["metrics", "Caracas"]):
+        assert run(main, tmp_path / "data", "wiki", *words).stderr == "", words

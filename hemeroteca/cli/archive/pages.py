@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hemeroteca.cli.archive.shared import moment
-from hemeroteca.cli.common import Force, Json, answer, counted, give_up, outgoing, printable, setup, size, tell
+from hemeroteca.cli.common import Force, Json, answer, counted, give_up, outgoing, printable, setup, size, stamp, tell
 
 Url = Annotated[str, typer.Argument(help="Address of the page.")]
 DECODED_BYTES = 512 << 20
@@ -120,14 +120,20 @@ def note(
     setup()
     from hemeroteca.archive import notes
     from hemeroteca.cli.common import actor
-    from hemeroteca.warc.timestamps import iso
+    from hemeroteca.warc import timestamps
 
     found = [notes.add_note(actor(), url, text)] if text else notes.notes_of(url)
     for one in found:
         answer(
             as_json,
-            {"id": one.pk, "url": one.url, "text": one.text, "actor": one.actor, "made_at": iso(one.made_ms)},
-            f"{one.pk}  {iso(one.made_ms)}  {one.actor}: {one.text}",
+            {
+                "id": one.pk,
+                "url": one.url,
+                "text": one.text,
+                "actor": one.actor,
+                "made_at": timestamps.iso(one.made_ms),
+            },
+            f"{one.pk}  {stamp(timestamps.moment(one.made_ms))}  {one.actor}: {one.text}",
         )
 
 

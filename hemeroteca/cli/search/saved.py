@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hemeroteca.cli import common
-from hemeroteca.cli.common import rfc3339
+from hemeroteca.cli.common import rfc3339, stamp
 from hemeroteca.cli.search.shared import errors_in_a_line
+from hemeroteca.warc.timestamps import moment
 
 if TYPE_CHECKING:
     from hemeroteca.watch.models import SavedSearch
@@ -42,7 +43,7 @@ def saved(json: common.Json = False) -> None:
             common.tell(_saved_facts(row))
         else:
             told = f"channel {row.channel_id}" if row.channel_id else "all channels"
-            last = f", last {(rfc3339(row.found_ms) or '')[:16]}" if row.found else ""
+            last = f", last {stamp(moment(row.found_ms))}" if row.found else ""
             typer.echo(
                 f"{row.pk}  {row.name}  ({row.found:,} new since {(rfc3339(row.created_ms) or '')[:10]}{last}; {told})"
             )

@@ -189,7 +189,9 @@ def learn(
     services.find(number)
     kind, order = ("watch.learn_cdx", LearnCdx(number, cdx)) if cdx else ("watch.learn", Learn(number))
     done = run_job(kind, order, LearnReport, json, background)
-    common.answer(json, done, f"{done.observations} observations learned")
+    nothing = f"no line of {cdx} is about its pages" if cdx else "the archive has no captures of its pages yet"
+    why = "" if done.observations else f": {nothing}"
+    common.answer(json, done, f"{common.counted(done.observations, 'observation')} learned{why}")
 
 
 def webhook(number: options.Number) -> None:
