@@ -213,7 +213,7 @@ def test_a_subscription_removed_before_its_visits_are_written_takes_nothing_of_o
         (removed, "https://news.test/new"),
         (left, "https://other.test/"),
     ):
-        world._visit(sub.crawl_id, url)
+        world.visit(sub.crawl_id, url)
     services.remove(SYSTEM, removed.pk)
     world.write()
     assert set(WatchedPage.objects.values_list("url", flat=True)) == {"https://other.test/"}
