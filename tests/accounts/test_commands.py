@@ -13,7 +13,9 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 
 @pytest.fixture
-def run():
+def run(settings, monkeypatch, tmp_path):
+    (tmp_path / "hemeroteca.sqlite3").touch()  # there is an instance; its tables are those of the tests
+    monkeypatch.setenv("HEMEROTECA_DATA", str(tmp_path))
     return lambda *arguments, **more: CliRunner().invoke(command_line(arguments[0]), arguments, **more)
 
 

@@ -381,7 +381,7 @@ class TestInABrowser:
         page.get_by_role("button", name=page.say("Check now", "Comprobar ahora")).click()
         page.get_by_text(page.say("visited now", "se visitan ahora")).wait_for()
         assert Subscription.objects.get(pk=watched.pk).check_ms
-        page.get_by_role("link", name=page.say("Change", "Modificar"), exact=True).click()
+        page.get_by_role("link", name=page.say("Change", "Cambiar"), exact=True).click()
         page.locator("select[name=condition]").first.select_option("below")
         page.locator("input[name=condition_value]").first.fill("10")
         page.look("edit")
