@@ -475,3 +475,4 @@ def test_a_full_fleet_tells_further_devices_to_come_back():
     assert (late.status_code, late.json()["code"]) == (503, "come-back")
     assert 5 <= late.json()["seconds"] <= 30
     assert Volunteer("pi2", "ana").post("connect", {"version": "0.0.1"}).json()["code"] == "too-old"
+    services.change_settings(SYSTEM, {"max_devices": "1000"})  # they are remembered two seconds, into the next test
