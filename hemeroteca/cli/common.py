@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -45,6 +46,7 @@ EXIT_CODES = {
     NOT_ALLOWED: "whoever calls may not do this",
     INTERRUPTED: "ended by Ctrl-C; what was done stays, and the same command or `hemeroteca job resume` goes on",
 }
+MAX_BEGINNING = 60.0  # s after which a command has done more than begin
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -66,12 +68,12 @@ class Command(TyperCommand):
         return context
 
     def invoke(self, ctx: Any) -> Any:
-        new = absent_folders()
+        beginning = Beginning()
         try:
             return self._do(ctx)
         except typer.Exit as end:
             if end.exit_code == USAGE:
-                take_away(new)
+                beginning.take_back()
             raise
 
     def _do(self, ctx: Any) -> Any:
@@ -138,22 +140,41 @@ def _use_folder(
         os.environ["HEMEROTECA_DATA"] = str(Path(data).absolute())
 
 
-def absent_folders(data: Path | None = None) -> list[Path]:
-    """Of the data folder and those it lies in, what is not there yet, the innermost first."""
-    try:
-        data = (data or config.load().data).absolute()
-        return [folder for folder in (data, *data.parents) if not folder.exists()]
-    except (config.ConfigError, OSError):  # told by whoever needs them
-        return []
+class Beginning:
+    """The folders a command may make: of a beginning that came to nothing, what was not there before goes again.
+
+    What somebody uses by now stays: something was captured, an engine is at work, or the command went on for a while.
+    """
+
+    def __init__(self, data: Path | None = None) -> None:
+        self._until = time.monotonic() + MAX_BEGINNING
+        try:
+            data = (data or config.load().data).absolute()
+            self._new = [folder for folder in (data, *data.parents) if not folder.exists()]  # the innermost first
+        except (config.ConfigError, OSError):  # told by whoever needs them
+            self._new = []
+
+    def take_back(self) -> None:
+        if time.monotonic() > self._until or any(map(_is_used, self._new[:1])):
+            return
+        for folder in self._new[:1]:
+            shutil.rmtree(folder, ignore_errors=True)
+        for folder in self._new[1:]:
+            with suppress(OSError):  # not there, or somebody else's by now
+                folder.rmdir()
 
 
-def take_away(new: Sequence[Path]) -> None:
-    """Of a beginning that came to nothing leave nothing: these folders were not there before (`absent_folders`)."""
-    for folder in new[:1]:
-        shutil.rmtree(folder, ignore_errors=True)
-    for folder in new[1:]:
-        with suppress(OSError):  # not there, or somebody else's by now
-            folder.rmdir()
+def _is_used(data: Path) -> bool:
+    if not data.exists():
+        return False
+    if next((data / "warc").glob("*.warc*"), None) is not None:
+        return True
+    with suppress(OSError):
+        lock = Instance(data).lock_engine()
+        if lock is None:
+            return True
+        lock.close()
+    return False
 
 
 def settings() -> config.Config:

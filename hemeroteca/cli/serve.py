@@ -54,11 +54,11 @@ def serve(
 
 def run(settings: config.Config) -> None:
     """Serve until Ctrl-C. When that cannot begin, a data folder that was not there before is not there afterwards."""
-    new = common.absent_folders(settings.data)
+    beginning = common.Beginning(settings.data)
     try:
         _run(settings)
     except (ServeError, config.ConfigError):
-        common.take_away(new)
+        beginning.take_back()
         raise
 
 
